@@ -268,12 +268,8 @@ def _explain(error: BaseException, messages: Messages | None) -> int:
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         hint = "give the job more memory, lower --memory, or use fewer --threads"
         known = OutOfMemoryError("not enough memory", hint=hint)
-    elif isinstance(error, OSError) and (is_full(error) or error.errno == errno.EFBIG):
+    elif isinstance(error, OSError) and is_full(error):
         known = unwritable(error.filename or "the output", error)
-    elif isinstance(error, UnicodeEncodeError) and error.encoding not in ("utf-8", "utf8"):
-        what = f"{error.object!r} cannot be written in the encoding of this system, "
-        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
-        known = InputError(f"{what}{error.encoding}", hint=hint)
     elif isinstance(error, OSError):
         lacking = isinstance(error, FileNotFoundError) and error.filename is None
         file = "the current folder" if lacking else error.filename or "a file"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,11 +20,10 @@ from sfs_cli.options.fields import (
     given_twice,
     metavar_of,
     options_of,
-    parameter_help,
     short_help,
     texts_of,
 )
-from sfs_cli.options.grammar import expanded, parameters_of, split
+from sfs_cli.options.grammar import expanded
 from sfs_cli.options.paths import (
     OPENS,
     READS,
@@ -47,8 +45,17 @@ Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
 FEW = 20
 """So many options at most are listed by ``--help``; of a command that has more, the first ones."""
-GIVEN = "sfs_cli.given"
-"""The key of a context for the words after the command."""
+
+ALL = "sfs_cli.all"
+"""The key of a context that says that help lists all options."""
+
+
+def _show_all(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Print the help with all options, and end."""
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 PATH = click.Path(readable=False)
@@ -192,17 +199,13 @@ class Command(click.Command):
         super().__init__(params=listed, **facts)
         if self.shortened:
             facts = {"cls": SectionOption, "section": "Help", "first": "Help"}
+            facts["callback"] = _show_all
             click.help_option("--help-all", help="Show all options and exit.", **facts)(self)
 
     def _parameters(self, host: str) -> list[Option]:
         """Return the parameters of an option here; those of methods are in `sfs methods`."""
         of_methods = host == "method"
         return [o for o in self.declared.values() if o.of == host and not (of_methods or o.begins)]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of the command line, which help looks at, too."""
-        ctx.meta[GIVEN] = tuple(args)
-        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Make messages and configuration, and call the function.
@@ -331,17 +334,8 @@ class Command(click.Command):
         return file, frozenset(flags | set(self.fixed))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the options by section; of many the first ones, and those of a given method."""
-        given = ctx.meta.get(GIVEN, ())
-        whole = not self.shortened or "--help-all" in given
-        # --method=NAME are two words, and a value with parameters is one
-        words = [part for word in given for part in word.split("=", int(word.startswith("--")))]
-        after = [split(value)[0] for name, value in pairwise(words) if name == "--method"]
-        asked, method = self.declared.get("method"), ""
-        if asked and after:
-            method = after[0]
-            if wrong := asked.problem(method, asked.label):
-                raise UsageError(wrong[0], hint=wrong[1], option="method")
+        """List the options by section; of many the first ones."""
+        whole = not self.shortened or ctx.meta.get(ALL, False)
         names: Sequence[str] = SECTIONS if whole else QUESTIONS
         sections = {name: list[tuple[str, str]]() for name in names}
         for each in self.get_params(ctx):
@@ -350,18 +344,8 @@ class Command(click.Command):
                 continue
             heading = getattr(each, "section" if whole else "first", "Help")
             if o is not None and not whole:
-                if heading:
-                    record = record[0], short_help(o)
-                elif method and o.is_of(method):
-                    heading = f"Options of --method {method}"
+                record = record[0], short_help(o)
             sections.setdefault(heading, []).append(record)
-        if method and not whole:
-            heading = f"Parameters of --method {method}"
-            sections[heading] = [
-                (f"{o.parameter}={metavar_of(o)}", parameter_help(o))
-                for o in parameters_of(method).values()
-                if o.of
-            ]
         left = len(sections.pop("", ()))
         for heading, records in sections.items():
             if records:

@@ -21,7 +21,7 @@ from sfs_cli.options.fields import (
     option,
     options_of,
 )
-from sfs_cli.options.grammar import expanded
+from sfs_cli.options.grammar import expanded, typed
 from sfs_cli.options.paths import READS, MovePart, moved
 from sfs_cli.options.rank import RankConfig, texts_of
 from sfs_cli.options.source import NAME
@@ -141,14 +141,7 @@ def _value(o: Option, texts: Sequence[str]) -> Any:
     given = ",".join(texts) if o.joined else texts
     if o.repeated:
         return given if o.parse is None else o.parse(given)
-    if o.type not in (int, float):
-        return texts[0]
-    try:
-        return o.type(texts[0])
-    except ValueError:
-        kind = "a whole number" if o.type is int else "a number"
-        what = f"{o.flag} {texts[0]!r} is not {kind}"
-        raise UsageError(what, hint=f"give {kind}", option="ranking_of") from None
+    return typed(o, texts[0])
 
 
 def parse_lists(texts: str | Sequence[str]) -> tuple[ListSpec, ...]:

@@ -55,9 +55,14 @@ class Form(NamedTuple):
     """A set of values that a list of words cannot hold."""
 
     meaning: str  # for messages
-    admits: Callable[[str], bool]  # whether a text is one
-    pattern: str  # of JSON Schema, for its text
+    pattern: str  # of its text, for JSON Schema too
     numbers: Schema | None = None  # JSON Schema of those that a file may write without quotes
+
+    def admits(self, text: str) -> bool:
+        """Tell whether a text is one; a number has a square that can be held."""
+        number = numbers_of(text) if self.pattern == _ABOVE_ZERO else [1.0]
+        within = all(SMALLEST <= each <= LARGEST for each in number)
+        return re.fullmatch(self.pattern, text) is not None and within
 
 
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -67,7 +72,6 @@ LARGEST_COUNT = 2**63 - 1
 _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE\s]|$)))" + _NUMBER
 _COUNT = r"\s*\+?0*[1-9]\d*(\.0*)?\s*"
-_ADDRESS = r"(tcp|tls|ws|wss|ucx)://[^\s/]+"
 
 
 def numbers_of(text: str | None) -> list[float]:
@@ -83,36 +87,16 @@ def split_words(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
-def _is_positive(text: str) -> bool:
-    found = numbers_of(text)
-    return len(found) == 1 and SMALLEST <= found[0] <= LARGEST
-
-
 FORMS = {
-    "NUMBER": Form(
-        "a positive number",
-        _is_positive,
-        _ABOVE_ZERO,
-        {"type": "number", "exclusiveMinimum": 0},
-    ),
-    "T": Form("T (T above 0)", _is_positive, _ABOVE_ZERO),
-    "COUNT": Form(
-        "a whole number above zero",
-        lambda text: re.fullmatch(_COUNT, text) is not None,
-        _COUNT,
-        {"type": "integer", "minimum": 1},
-    ),
+    "NUMBER": Form("a positive number", _ABOVE_ZERO, {"type": "number", "exclusiveMinimum": 0}),
+    "T": Form("T (T above 0)", _ABOVE_ZERO),
+    "COUNT": Form("a whole number above zero", _COUNT, {"type": "integer", "minimum": 1}),
     "NUMBERS": Form(
-        "numbers such as 2,1,1",
-        lambda text: bool(numbers_of(text)),
-        f"{_NUMBER}(,{_NUMBER})*",
-        {"type": "number", "minimum": 0},
+        "numbers such as 2,1,1", f"{_NUMBER}(,{_NUMBER})*", {"type": "number", "minimum": 0}
     ),
-    "ADDRESS": Form(
-        "tcp://HOST:PORT", lambda text: re.fullmatch(_ADDRESS, text) is not None, _ADDRESS
-    ),
-    "KEY": Form("KEY", bool, "."),
-    "PATH": Form("PATH", bool, "."),
+    "ADDRESS": Form("tcp://HOST:PORT", r"(tcp|tls|ws|wss|ucx)://[^\s/]+"),
+    "KEY": Form("KEY", ".+"),
+    "PATH": Form("PATH", ".+"),
 }
 """What words in capitals stand for, alone (``NUMBER``) or after a prefix (``heat:T``)."""
 
@@ -310,24 +294,22 @@ class Option(NamedTuple):
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"{label(listed([repr(value)]))} is not a number", "give a number such as 1"
-        if isinstance(value, float) and self.type is int and math.isfinite(value):
-            return f"{label(repr(value))} is not a whole number", "give a number such as 1"
-        if isinstance(value, int) and abs(value) > LARGEST_COUNT:
-            return f"{label()} is too large", f"give {LARGEST_COUNT:,} or less"
-        shown = f"{value:g}"
-        if self.least is not None and value < self.least:
-            return f"{label(shown)} is too small", f"give {self.least:g} or more"
-        if self.most is not None and value > self.most:
-            return f"{label(shown)} is too large", f"give {self.most:g} or less"
-        if self.below is not None and value >= self.below:
-            return f"{label(shown)} is too large", f"give less than {self.below:g}"
-        if self.above is not None and not self.above < value < math.inf:
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{label(value)} is not a finite number", "give a number such as 1"
+        if isinstance(value, float) and self.type is int:
+            return f"{label(value)} is not a whole number", "give a number such as 1"
+        shown = label(text_of_number(value))
+        largest = LARGEST_COUNT if isinstance(value, int) else LARGEST
+        most = largest if self.most is None else self.most
+        if self.above is not None and value <= self.above:
             such = 1 if self.below is None else self.below / 2
-            return f"{label(shown)} is not a positive number", f"give a number such as {such:g}"
-        if LARGEST < abs(value) < math.inf:
-            return f"{label(shown)} is too large", f"give {LARGEST:g} or less"
-        if not math.isfinite(value):
-            return f"{label(shown)} is not a finite number", "give a number such as 1"
+            return f"{shown} is not a positive number", f"give a number such as {such:g}"
+        if self.least is not None and value < self.least:
+            return f"{shown} is too small", f"give {self.least:g} or more"
+        if self.below is not None and value >= self.below:
+            return f"{shown} is too large", f"give less than {self.below:g}"
+        if value > most:
+            return f"{shown} is too large", f"give {most:,} or less"
         return None
 
     def as_words(self, value: Any) -> list[str]:
@@ -336,8 +318,12 @@ class Option(NamedTuple):
             return [self.flag, ",".join(value)]
         if self.parse is not None:
             return [word for one in value for word in (self.flag, str(one))]
-        text = str(value).removesuffix(".0") if isinstance(value, float) else str(value)
-        return [self.flag] if value is True else [self.flag, text]
+        return [self.flag] if value is True else [self.flag, text_of_number(value)]
+
+
+def text_of_number(value: Any) -> str:
+    """Return a value as text, a whole number without its point."""
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _listed(value: Any) -> tuple[Any, ...]:

@@ -6,7 +6,6 @@ Paths in a file are relative to its folder, and so are those that ``run.json`` r
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from sfs_cli.errors import InputError, UsageError, nearest
 from sfs_cli.options.documents import Node, kind_of, parse, place
 from sfs_cli.options.evaluate import EvaluateConfig
 from sfs_cli.options.fields import Option, keys_of, names_file, options_of
-from sfs_cli.options.grammar import KEY, NAME, expanded, hosts, joined, key_of, parameters
+from sfs_cli.options.grammar import KEY, NAME, expanded, hosts, joined, key_of, parameters, typed
 from sfs_cli.options.paths import is_copied, moved
 from sfs_cli.options.rank import RankConfig
 from sfs_cli.options.source import (
@@ -25,7 +24,6 @@ from sfs_cli.options.source import (
     SOURCE_KEYS,
     SourceSpec,
     check_names,
-    keys_taken,
     parse_source,
     source_of,
 )
@@ -35,13 +33,6 @@ RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
-_TYPES = {
-    int: ("a whole number", "write it without quotes, such as 10"),
-    float: ("a number", "write it without quotes, such as 0.5"),
-    bool: ("true or false", "write true or false, without quotes"),
-    str: ("text", "write a word or path; in quotes if it is true, a date, or ends with a colon"),
-}
-
 _SHOWN = {"format", "top"}
 """Options that change what is written of a ranking, and not the ranking."""
 
@@ -131,10 +122,8 @@ def load(path: str | Path) -> ConfigFile:
     inputs: dict[str, str] = {}
     version, defaults = "", dict[str, Any]()
     if "config" in root and "versions" in root:  # the run.json of a run
-        inputs = _recorded(root.get("inputs"))
-        versions = root["versions"].value if "versions" in root else None
-        if isinstance(versions, dict) and "sfs" in versions:
-            version = str(versions["sfs"].value)
+        inputs = _recorded(root["inputs"]) if "inputs" in root else {}
+        version = _plain(root["versions"], "versions", name).get("sfs", "")
         if "defaults" in root:
             defaults, _ = _options(_mapping_of(root["defaults"], "defaults", name), name)
         root = _mapping_of(root["config"], "config", name)
@@ -154,12 +143,11 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
             part = next((o for o in options_of(RankConfig) if o.of and o.key == key), None)
             if part is None and _is_of_another_command(key):
                 continue
+            hint = nearest(key, RANK_KEYS)
             if part is not None:
                 value = f"{part.word}PATH" if part.begins else f"NAME,{part.parameter}=VALUE"
-                key_of = part.of.replace("_", "-")
-                hint = f"it is a parameter now: {key_of}: {value}"
-                raise InputError(f"unknown option {key!r}", where=where, hint=hint)
-            raise _unknown(key, RANK_KEYS, where)
+                hint = f"it is a parameter now: {part.of.replace('_', '-')}: {value}"
+            raise InputError(f"unknown option {key!r}", where=where, hint=hint)
         option = RANK_KEYS[key]
         lines[option.name] = node.line
         if option.name in PARAMETERS:
@@ -167,10 +155,8 @@ def _options(root: dict[str, Node], name: str) -> tuple[dict[str, Any], Lines]:
         if option.name == "source":
             value, places = _sources(node, name)
             lines |= places
-        elif isinstance(node.value, dict) and option.name in PARAMETERS:
-            value = _with_parameters(node, PARAMETERS[option.name], key, where)
         else:
-            value = _typed(node, option, key, where)
+            value = _value(_plain(node, key, name), option, key, where)
         with _located(where):
             given = expanded(RankConfig, {option.name: value})
         lines |= dict.fromkeys(given, node.line)
@@ -209,35 +195,6 @@ def _refuse_cut(node: Node, what: str, where: str, of_sources: bool = False) -> 
             raise InputError(what, where=where, hint=hint)
 
 
-def _with_parameters(
-    node: Node, known: Mapping[str, Option], what: str, where: str
-) -> dict[str, Any]:
-    """Return a name and its parameters, each as the type that it has."""
-    found = dict[str, Any]()
-    for key, inner in node.value.items():
-        if key == NAME and inner.value is None:
-            found[key] = None  # the default one, in the record of a run
-        elif key in known and known[key].type is tuple and isinstance(inner.value, list):
-            of = f"{key} of {what}"
-            _refuse_cut(inner, of, where)
-            found[key] = [_member(each, known, of, where) for each in inner.value]
-            if not inner.value:
-                raise InputError(f"{of} is an empty list", where=where, hint="leave it out")
-        elif key in known:
-            found[key] = _typed(inner, known[key], f"{key} of {what}", where)
-        else:
-            found[key] = _scalar(inner, str, f"{key} of {what}", where)
-    return found
-
-
-def _member(node: Node, known: Mapping[str, Option], what: str, where: str) -> Any:
-    """Return one of several methods: a text, or a mapping with its parameters."""
-    if not isinstance(node.value, dict):
-        return _scalar(node, str, what, where)
-    _refuse_cut(node, what, where)
-    return _with_parameters(node, known, what, where)
-
-
 def _from(folder: str, option: Option, value: Any) -> Any:
     """Return a value with paths, which are relative to a folder, from the current directory."""
     if option.patterns:
@@ -245,26 +202,19 @@ def _from(folder: str, option: Option, value: Any) -> Any:
     return moved(option, value, lambda _option, text, _what: _joined(text, folder))
 
 
-def _recorded(node: Node | None) -> dict[str, str]:
+def _recorded(node: Node) -> dict[str, str]:
     """Return the digests of the files that were read by their roles, where a record has them."""
-    entries = node.value if node is not None and isinstance(node.value, list) else []
-    found = {}
-    for entry in entries:
-        known = isinstance(entry.value, dict) and {"role", "sha256"} <= entry.value.keys()
-        if known and isinstance(digest := entry.value["sha256"].value, str):
-            found[str(entry.value["role"].value)] = digest
-    return found
-
-
-def _unknown(key: str, known: Iterable[str], where: str, of: str = "") -> InputError:
-    return InputError(f"unknown option {key!r}{of}", where=where, hint=nearest(key, known))
+    entries = (each.value for each in node.value)
+    return {
+        e["role"].value: e["sha256"].value for e in entries if "sha256" in e and e["sha256"].value
+    }
 
 
 def _mapping_of(
     node: Node, what: str, name: str, hint: str = "write name: value for each option"
 ) -> dict[str, Node]:
     if not isinstance(node.value, dict):
-        what = f"{what} is {kind_of(node)}, not options by name"
+        what = f"{what} is {kind_of(node.value)}, not options by name"
         raise InputError(what, where=place(name, node.line), hint=hint)
     return node.value
 
@@ -272,60 +222,70 @@ def _mapping_of(
 # ---- values --------------------------------------------------------------------------------------
 
 
-def _typed(node: Node, option: Option, what: str, where: str) -> Any:
-    """Return the value of an option, as the type that the option has."""
-    if option.items is not None and isinstance(node.value, list):
-        if not node.value:
-            raise InputError(f"{what} is an empty list", where=where, hint="leave it out")
-        items = [(_scalar(item, option.items, what, where), item.text) for item in node.value]
-        # numbers stay as they are written, so that run.json has the words of the command line
-        words = [v if isinstance(v, str) else text or repr(v) for v, text in items]
-        return tuple(words) if option.parse else ",".join(words)
-    if option.parse is not None:
-        return option.parse(_scalar(node, str, what, where))
-    return _scalar(node, option.type, what, where)
-
-
-def _scalar(node: Node, wanted: type, what: str, where: str) -> Any:
-    value = node.value
-    if value is None or (isinstance(value, str) and not value.strip()):
+def _plain(node: Node, what: str, file: str, line: int | None = None) -> Any:
+    """Return the data of a node without places; InputError for what is empty in it."""
+    line = node.line or line
+    if isinstance(node.value, dict | list):
+        items = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
+        found = dict[Any, Any]()
+        for key, inner in items:
+            of = f"{key} of {what}" if isinstance(key, str) else what
+            _refuse_cut(inner, of, place(file, inner.line or line))
+            is_default = key == NAME and inner.value is None  # in the record of a run
+            found[key] = None if is_default else _plain(inner, of, file, line)
+        return found if isinstance(node.value, dict) else list(found.values())
+    if node.value is None or (isinstance(node.value, str) and not node.value.strip()):
         hint = "give it one, or leave the line out"
-        raise InputError(f"{what} has no value", where=where, hint=hint)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if wanted is str and (isinstance(value, str) or number):
-        return value if isinstance(value, str) else node.text or repr(value)
-    if wanted is bool and isinstance(value, bool):
+        raise InputError(f"{what} has no value", where=place(file, line), hint=hint)
+    return node.value
+
+
+def _value(value: Any, option: Option, what: str, where: str) -> Any:
+    """Return the value of an option, as the type that the option has."""
+    if isinstance(value, dict) and option.name in PARAMETERS:
         return value
-    if wanted in (int, float) and number and abs(value) <= sys.float_info.max:
-        if wanted is float:
-            return float(value)
-        if value == int(value):
-            return int(value)
-    shown = kind_of(node) if isinstance(value, dict | list) else repr(value)
-    name, hint = _TYPES[wanted]
-    raise InputError(f"{what}: {shown} is not {name}", where=where, hint=hint)
+    if option.type is bool:
+        if isinstance(value, bool):
+            return value
+        hint = "write true or false, without quotes"
+        raise InputError(f"{what}: {value!r} is not true or false", where=where, hint=hint)
+    if option.items is not None and isinstance(value, list):
+        if not value:
+            raise InputError(f"{what} is an empty list", where=where, hint="leave it out")
+        return tuple(map(str, value)) if option.parse else ",".join(map(str, value))
+    if not isinstance(value, str):
+        hint = "write a word or path; in quotes if it is true, or ends with a colon"
+        raise InputError(f"{what}: {kind_of(value)} is not text", where=where, hint=hint)
+    if option.parse is not None:
+        return option.parse(value)
+    try:
+        return typed(option, value)
+    except UsageError as error:
+        raise InputError(error.what, where=where, hint=error.hint) from None
 
 
 # ---- sources -------------------------------------------------------------------------------------
 
 
-def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], Lines]:
+def _sources(node: Node, file: str) -> tuple[tuple[SourceSpec, ...], Lines]:
     """Return the sources, and the lines of each and of its options."""
     sources: list[SourceSpec] = []
     lines: Lines = {}
     if isinstance(node.value, list):
-        _refuse_cut(node, "source", place(name, node.line), of_sources=True)
+        _refuse_cut(node, "source", place(file, node.line), of_sources=True)
         items: Iterable[tuple[str, Node]] = (("", item) for item in node.value)
     else:
-        items = _mapping_of(node, "source", name, _SOURCE_HINT).items()
+        items = _mapping_of(node, "source", file, _SOURCE_HINT).items()
     for key, inner in items:
-        sources.append(_source(key, inner, name))
+        where = f"{place(file, inner.line)} ({f'source {key}'.rstrip()})"
+        with _located(where):
+            sources.append(_source(key, inner, file))
         at = f"source.{sources[-1].name}"
         lines[at] = inner.line
         for written, each in inner.value.items() if isinstance(inner.value, dict) else ():
             if each.line and written != NAME:
                 lines[f"{at}.{SOURCE_KEYS[key_of(written)].name}"] = each.line
-    with _located(f"{place(name, node.line)} (source)"):
+    with _located(f"{place(file, node.line)} (source)"):
         check_names(sources)
     return tuple(sources), lines
 
@@ -333,30 +293,17 @@ def _sources(node: Node, name: str) -> tuple[tuple[SourceSpec, ...], Lines]:
 def _source(name: str, node: Node, file: str) -> SourceSpec:
     """Return a source; one of a list, without a name before it, has it inside."""
     where, what = place(file, node.line), f"source {name}".rstrip()
-    if not name and not isinstance(node.value, dict):
-        with _located(f"{where} ({what})"):
-            return parse_source(_scalar(node, str, what, where))
-    if isinstance(node.value, str) and node.value.strip():
-        with _located(f"{where} ({what})"):
-            return parse_source(f"{name}={node.value}")
-    inner = dict(_mapping_of(node, what, file, _SOURCE_HINT))
-    if not name and NAME not in inner:
+    if isinstance(node.value, dict) and not name and NAME not in node.value:
         hint = "write {name: mirna, kind: profile, path: mirna.csv}, or a text in quotes"
-        if "=" in (first := next(iter(inner), "")):
+        if "=" in (first := next(iter(node.value), "")):
             hint = f"a text that ends in a colon is a mapping; put it in quotes: '{first}:'"
         raise InputError(f"{what}: a mapping in a list has no name", where=where, hint=hint)
     _refuse_cut(node, what, where)
-    name = name or _scalar(inner.pop(NAME), str, f"{NAME} of a source", where)
-    what = f"source {name}"
-    given = list[tuple[str, Any]]()
-    for written, value in inner.items():
-        at, key = place(file, value.line or node.line), key_of(written)
-        if key not in SOURCE_KEYS:
-            kind = inner["kind"].value if "kind" in inner else None
-            raise _unknown(written, keys_taken(kind), at, f" of {what}")
-        given.append((key, _typed(value, SOURCE_KEYS[key], f"{what}, {key}", at)))
-    with _located(f"{where} ({what})"):
-        return source_of(name, given)
+    value = _plain(node, what, file)
+    if isinstance(value, str):
+        return parse_source(f"{name}={value}" if name else value)
+    _mapping_of(node, what, file, _SOURCE_HINT)  # neither a list nor true
+    return source_of(name or str(value.pop(NAME)), value.items())
 
 
 @contextmanager

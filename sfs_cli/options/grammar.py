@@ -29,6 +29,7 @@ from sfs_cli.options.fields import (
     option_fields,
     options_of,
     split_words,
+    text_of_number,
 )
 
 
@@ -307,7 +308,7 @@ def text_of(value: Any) -> str:
         return ",".join([str(value[NAME]), *pairs])
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    return text_of_number(value)
 
 
 def _in_file(value: Any) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from sfs_cli.errors import InputError
@@ -11,25 +9,14 @@ from sfs_cli.options.documents import Node, parse
 
 PLAIN = {
     "no": "no",
-    "Yes": "Yes",
     "true": True,
     "False": False,
     "~": None,
     "": None,
     "null": None,
-    "1e-3": 1e-3,
-    "1.0e+3": 1000.0,
-    ".5": 0.5,
-    "-3": -3,
-    "010": 10,
-    "0o17": 15,
-    "0xfF": 255,
-    "1_000": "1_000",
-    "1:30": "1:30",
+    "2.50": "2.50",
     "2024-01-31": "2024-01-31",
-    "-.inf": -math.inf,
-    '"5"': "5",
-    "'no'": "no",
+    "'true'": "true",
 }
 
 
@@ -48,19 +35,17 @@ def parsed(folder, content, name="run.yaml"):
 
 
 @pytest.mark.parametrize(("text", "value"), PLAIN.items())
-def test_scalars_are_read_by_the_core_schema_of_yaml_1_2(tmp_path, text, value):
+def test_scalars_are_words_but_for_a_few(tmp_path, text, value):
     found = parsed(tmp_path, f"key: {text}\n").value["key"].value
     assert found == value
     assert type(found) is type(value)
 
 
-def test_numbers_keep_how_they_are_written(tmp_path):
+def test_numbers_are_as_they_are_written(tmp_path):
     files = {"a.yaml": "a: 2.50\nb: 1e3\nc: 7\n", "a.json": '{"a": 2.50, "b": 1e3, "c": 7}'}
     files["a.toml"] = "a = 2.50\nb = 1e3\nc = 7\n"
     for name, content in files.items():
-        root = parsed(tmp_path, content, name)
-        assert plain(root) == {"a": 2.5, "b": 1000.0, "c": 7}
-        assert [node.text for node in root.value.values()] == ["2.50", "1e3", "7"]
+        assert plain(parsed(tmp_path, content, name)) == {"a": "2.50", "b": "1e3", "c": "7"}
 
 
 def test_the_formats_agree(tmp_path):
@@ -85,7 +70,7 @@ def test_lines_are_those_of_the_keys(tmp_path):
 
 
 def test_aliases_are_followed(tmp_path):
-    assert plain(parsed(tmp_path, "a: &x [1, 2]\nb: *x\n")) == {"a": [1, 2], "b": [1, 2]}
+    assert plain(parsed(tmp_path, "a: &x [1, 2]\nb: *x\n")) == {"a": ["1", "2"], "b": ["1", "2"]}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +89,6 @@ def test_aliases_are_followed(tmp_path):
         ("a.toml", "a = 1\nb = \n", "line 2, column 5", "parsed"),
         ("a.toml", "a = 1\na = 2\n", "line 2", "overwrite"),
         ("a.json", '{"a": 1,\n "b": }', "line 2, column 7", "parsed"),
-        ("a.json", '{"a": NaN}', "a.json", "NaN"),
         ("a.json", '{"a": {"b": 1, "b": 2}}', "a.json", "twice"),
         ("a.json", "[1]", "a.json", "list"),
         ("a", "a: 1", "a", "suffix"),

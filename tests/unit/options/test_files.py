@@ -37,19 +37,21 @@ def test_values_take_the_type_of_the_option(read, text, option, value):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("similarity: {name: knn, neighbors: '3'}", "neighbors of similarity: '3' is not a whole"),
         ("similarity: {neighbors: 3}", "--similarity: the name is missing"),
-        ("similarity: {name: knn, neighbors: 3.5}", "3.5 is not a whole number"),
-        ("method: {name: l21, lambda: '1e-3'}", "lambda of method: '1e-3' is not a number"),
+        (
+            "similarity: {name: knn, neighbors: 3.5}",
+            "neighbors='3.5' of --similarity is not a whole number",
+        ),
+        ("select: many", "--select 'many' is not a whole number"),
+        ("select: .nan", "--select '.nan' is not a whole number"),
         ("leave-one-out: no", "'no' is not true or false"),
         ("labels: [a, b]", "labels: a list is not text"),
         ("labels:", "labels has no value"),
-        ("weights: [a]", "weights: 'a' is not a number"),
         ("weights: []", "weights is an empty list"),
-        ("source: 3", "source is a whole number, not options by name"),
-        ("source: {m: 3}", "source m is a whole number"),
+        ("source: 3", "source is text, not options by name"),
+        ("source: {m: 3}", "--source 'm=3' cannot be read"),
         ("source: [m=target:]", "source: a mapping in a list has no name"),
-        ("source: {m: {kind: profile, path: x, neighbors: '3'}}", "source m, neighbors: '3'"),
+        ("source: {m: {kind: target, neighbors: x}}", "neighbors='x' of --source is not a whole"),
     ],
 )
 def test_values_of_another_type_are_refused_with_key_and_line(read, text, words):
@@ -72,7 +74,6 @@ def test_a_text_that_ends_in_a_colon_is_to_be_quoted(read):
     [
         ("transfrom: log2", "transfrom", "transform"),
         ("max_correlation: 0.5", "max_correlation", "max-correlation"),
-        ("source: {m: {kind: profile, path: x, edge_weight: rbf}}", "edge_weight", "edge-weights"),
     ],
 )
 def test_unknown_keys_are_refused_with_the_nearest(read, text, wrong, near):
@@ -121,6 +122,7 @@ def test_sources_keep_the_order_of_the_file(read, name):
     [
         ("kind: profil, path: x", "'profil'", "line 3 (source m)"),
         ("path: x", "the kind is missing", "line 3 (source m)"),
+        ("kind: target, edge_weight: rbf", "unknown option 'edge_weight'", "line 3 (source m)"),
         ("kind: profile", "the path is missing", "line 3 (source m)"),
         ("kind: labels, rows: samples", "rows has no effect", "line 3 (source m)"),
         (

@@ -108,13 +108,11 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
         ({"event": "e.csv:e"}, "event", "without --labels"),
         ({"module_traits": ("t.csv",)}, "module_traits", "without --modules"),
         ({"id_map": "map.tsv"}, "id_map", "without --collapse or sources about genes"),
-        ({"id_map": "map.tsv", "source": SOURCES}, "id_map", "or sources about genes"),
         ({"samples": "union"}, "samples", "--samples union has no effect without --source"),
         ({"weights": "snf", "fusion_neighbors": 3}, "weights fusion_neighbors", "without --source"),
         ({"method": "variance", "select": 3}, "select", "with --method variance"),
         ({"method": "mrmr", "sample_weights": "w.csv"}, "sample_weights", "with --method mrmr"),
         ({"method": "welch", "moderate": "yes"}, "moderate", "--moderate yes has no effect with"),
-        ({"method": "welch", "voom": True}, "voom", "with --method welch"),
         ({"method": "variance", "given_": "g.txt"}, "given_", "--given has no effect with"),
         ({"method": "mutual-info", "pvalues": "moments"}, "pvalues", "with --method mutual-info"),
         (
@@ -126,11 +124,6 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
             },
             "pvalues permutation_draws split",
             "with --method variance",
-        ),
-        (
-            {"method": "fisher", "pvalues": "moments", "split": "counts"},
-            "split",
-            "with --method fisher",
         ),
         (
             {"method": "spec", "pvalues": "moments", "split": "counts", "similarity": "label"},
@@ -161,11 +154,6 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
             "left out",
         ),
         (
-            {"method": "f-test", "pvalues": "moments", "split": "counts"},
-            "split",
-            "--split has no effect with --method f-test: it is left out",
-        ),
-        (
             {"method": "mrsf", "response": "lda", "similarity": "knn"},
             "similarity",
             "with --method mrsf,response=lda",
@@ -178,10 +166,8 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
         ({"method": "qalpha", "similarity": "knn"}, "similarity", "with --method qalpha:"),
         ({"scales": ("2",)}, "scales", "without --coordinates"),
         ({"scales": ("2",), "coordinates": "z.csv"}, "scales", "without --pvalues"),
-        ({"scales": ("2",), "coordinates": "z.csv", "method": "hsic"}, "scales", "--pvalues"),
         (PLACES | {"scales": ("2",), "method": "spec"}, "scales", "with --method spec"),
         (PLACES | {"scales": ("2",), "similarity": "rbf"}, "scales", "with a sample graph"),
-        (PLACES | {"scales": ("2",), "neighbors": 4}, "scales", "with a sample graph"),
         ({"method": "variance", "reference": "a"}, "reference", "with --method variance"),
         ({"reference": "a"}, "reference", "without --labels"),
         ({"samples": "intersect"}, "samples", "without --labels or --source"),
@@ -191,7 +177,6 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
             "with --method msfs,then=spec",
         ),
         ({"method": "f-test", "also": ("f-test",)}, "also", "with --method f-test"),
-        ({"method": "spec", "weights": "uniform"}, "weights", "without --source:"),
         (
             {"method": "f-test", "event": "l.csv:dead", "sample_weights": "l.csv:w"},
             "sample_weights",
