@@ -6,7 +6,6 @@ Numbers and times are predicted by ridge regression (A. E. Hoerl and R. W. Kenna
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -40,11 +39,6 @@ class Task(NamedTuple):
             for model, of_model in zip(self.models, found)
             for measure, value in zip(self.measures, of_model)
         }
-
-
-def least_of(measure: str) -> float:
-    """Return the smallest value that a measure can have; the largest one of all is 1."""
-    return {"r2": -math.inf, "spearman": -1.0}.get(measure, 0.0)
 
 
 CLASSES = Task(CLASSIFIERS, ("accuracy", "balanced_accuracy"), "balanced accuracy")

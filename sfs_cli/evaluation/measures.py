@@ -11,7 +11,7 @@ import numpy as np
 from sfs_cli.ranking.prune import standardized
 
 NEIGHBORHOOD = 5
-"""Neighbors of a sample whose overlap the Jaccard score counts."""
+"""Neighbors of a sample, itself left out, whose overlap the Jaccard score counts."""
 STARTS = 10
 """Times that k-means begins anew."""
 
@@ -37,15 +37,13 @@ def redundancy(values: np.ndarray) -> float:
     return float(total[np.triu_indices(count, 1)].mean())
 
 
-def jaccard(K: np.ndarray, whole: np.ndarray, k: int = NEIGHBORHOOD) -> float:
+def jaccard(K: np.ndarray, whole: np.ndarray) -> float:
     """Return the Jaccard score of the neighborhoods of samples in two similarities.
 
     Parameters
     ----------
     K, whole : ndarray, shape (n, n)
         Inner products of the samples by a list of features, and by all features.
-    k : int
-        Neighbors of a sample, itself left out; at most n - 1.
 
     Returns
     -------
@@ -54,8 +52,7 @@ def jaccard(K: np.ndarray, whole: np.ndarray, k: int = NEIGHBORHOOD) -> float:
         their union (Z. Zhao, dissertation, Arizona State University 2010, Section 4.3). Equal
         similarities keep the order of the samples.
     """
-    n = len(K)
-    k = min(k, n - 1)
+    k = min(NEIGHBORHOOD, len(K) - 1)
     shared = np.array(
         [len(np.intersect1d(a, b)) for a, b in zip(neighborhoods(K, k), neighborhoods(whole, k))]
     )

@@ -16,7 +16,7 @@ import numpy as np
 from sfs_cli.catalog import Method
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.significance.tested import tested_columns
-from sfs_cli.parts.explained import Explained, explained_by
+from sfs_cli.parts.explained import explained_by, pairs, words
 from sfs_cli.ranking.aggregations import OF_BATCHES
 from sfs_cli.ranking.agreement import agreement
 from sfs_cli.ranking.combine import fisher, minus_log10
@@ -65,9 +65,9 @@ def tell_explained(run: Run, found: RankResult) -> None:
     """Find how much of the best features the batches explain."""
     bare = run.matrix.adjusted(None)
     explained = explained_by(run.cohort.between, run, found.ranking, bare)
-    found.facts["batches"]["explained"] = explained.to_json()
+    found.facts["batches"]["explained"] = explained
     run.log.note(
-        f"the batches explain {explained.words} ({explained.by_chance:.1%} by chance); "
+        f"the batches explain {words(explained)} ({explained['by_chance']:.1%} by chance); "
         "rankings within batches exclude these differences"
     )
 
@@ -77,7 +77,7 @@ def section(facts: dict[str, Any], method: Method) -> Section:
     meaning = OF_BATCHES[facts["how"]].meaning
     return Section(
         heading="Batches",
-        pairs=Explained(**facts["explained"]).pairs(),
+        pairs=pairs(facts["explained"]),
         tables=_tables(facts),
         how=f"The features were ranked by {method.title} within each batch. {meaning}",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfs_cli.errors import listed
-from sfs_cli.parts.explained import Explained, explained_by
+from sfs_cli.parts.explained import explained_by, pairs, words
 from sfs_cli.report.model import Section, Table
 from sfs_cli.run.cohort import SHOWN
 from sfs_cli.run.load import Run
@@ -44,13 +44,13 @@ def tell_explained(run: Run, found: RankResult) -> None:
     found.facts["covariates"] = {
         "columns": cohort.covariates,
         "rank": max(design.rank for design in designs if design is not None),
-        "explained": explained.to_json(),
+        "explained": explained,
     }
     within = " within batches" if cohort.parts else ""
     run.log.note(
-        f"{'the covariates' if run.config.adjust else 'the blocks'} explain {explained.words}"
-        f"{within} before adjusting, {explained.after:.1%} after (as many random columns: "
-        f"{explained.by_chance:.1%})"
+        f"{'the covariates' if run.config.adjust else 'the blocks'} explain {words(explained)}"
+        f"{within} before adjusting, {explained['after']:.1%} after (as many random columns: "
+        f"{explained['by_chance']:.1%})"
     )
 
 
@@ -71,5 +71,4 @@ def section(facts: dict[str, Any]) -> Section:
             "them.",
         )
     ]
-    explained = Explained(**facts["explained"]).pairs()
-    return Section(heading="Covariates", pairs=explained, tables=table)
+    return Section(heading="Covariates", pairs=pairs(facts["explained"]), tables=table)

@@ -8,22 +8,20 @@ logarithms of few counts per million. Null features then pass the test, too.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.precision import log_cpm
+from sfs_cli.methods.significance.tested import GraphTest
 from sfs_cli.parts.theory import LOOK, label_columns
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import is_counts, logged
 from sfs_cli.run.top import from_all_over, stored_of, values_of
 from sfs_cli.store.matrix import LOOK_VALUES
-
-if TYPE_CHECKING:
-    from sfs_cli.methods.significance.tested import GraphTest
 
 TOO_SMALL = "p-values are too small, and q-values do not control the false discovery rate"
 FEWEST = 100
@@ -32,6 +30,7 @@ BINS = 4
 """Groups of features of similar mean, which a transformation treats alike."""
 EQUAL = 1e-9
 """Totals whose logarithms differ by less are equal."""
+MEASURED = ("log_total_deviation", "effect_of_totals", "correlation_of_features")
 FOLLOWS = 2.0
 SHIFT = {"sample graph": 0.15, "labels": 0.25}
 """Depth confounds a test where the totals of the samples would pass it by `FOLLOWS` standard
@@ -47,82 +46,45 @@ negative binomial ones too, had at most 0.014 on graphs and 0.17 for classes.
 """
 
 
-@dataclass(frozen=True)
-class Depth:
-    """How far the depth of the samples confounds a test.
-
-    Attributes
-    ----------
-    log_total_deviation : float
-        The standard deviation of the logarithms u of the totals of the samples.
-    effect_of_totals : float
-        The effect that u would have as a feature, in standard deviations.
-    correlation_of_features : float
-        With u: its median over the group of features of about one mean in which it is largest.
-        Medians are near 0 where few features follow the totals for another reason, as markers of a
-        class of large cells do. Values that were divided by the totals count with
-        `log_total_deviation` at most: null features, Poisson and negative binomial ones of 40
-        samples or more, had correlations of up to 0.8 times that, and where two tissues differ in
-        most features these follow the totals, however alike the totals are.
-    tested : str
-        What the test is about: ``sample graph`` or ``labels``.
-    """
-
-    log_total_deviation: float
-    effect_of_totals: float
-    correlation_of_features: float
-    tested: str
-
-    @property
-    def shift(self) -> float:
-        """How much better than by chance a feature scores for its depth alone.
-
-        A share r^2 of the variance of a feature is that of u, r being the correlation.
-        """
-        return self.correlation_of_features**2 * self.effect_of_totals
-
-    @property
-    def leads(self) -> bool:
-        """Whether the test follows the depth."""
-        return self.effect_of_totals >= FOLLOWS and self.shift >= SHIFT[self.tested]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what ``run.json`` says."""
-        return asdict(self) | {"shift": self.shift, "leads": self.leads}
-
-
-def graph_test(run: Run, solution: Solution) -> GraphTest | None:
-    """Return what has tested the features on a sample graph; None where they were tested else."""
-    if run.config.pvalues is None:  # methods with tests of their own do not need its imports
-        return None
-    from sfs_cli.methods.significance.tested import GraphTest
-
-    return solution.scorer if isinstance(solution.scorer, GraphTest) else None
-
-
-def depth_of(run: Run, solution: Solution) -> Depth | None:
+def depth_of(run: Run, solution: Solution) -> dict[str, Any]:
     """Measure how far the depth of the samples confounds the test of the scored features.
 
-    None where the values are no counts, or logarithms before any step, fewer than `FEWEST` features
-    have a score, the totals of all samples are alike, or batches are tested one by one.
+    Nothing where the values are no counts, or logarithms before any step, fewer than `FEWEST`
+    features have a score, the totals of all samples are alike, or batches or lists are tested one
+    by one. Of the facts, as ``depth``:
+
+    - `log_total_deviation`: the standard deviation of the logarithms u of the totals.
+    - `effect_of_totals`: the effect that u would have as a feature, in standard deviations.
+    - `correlation_of_features`: with u, its median over the group of features of about one mean in
+      which it is largest. Medians are near 0 where few features follow the totals for another
+      reason, as markers of a class of large cells do. Values that were divided by the totals count
+      with `log_total_deviation` at most: null features, Poisson and negative binomial ones of 40
+      samples or more, had correlations of up to 0.8 times that, and where two tissues differ in
+      most features these follow the totals, however alike the totals are.
+    - `tested`: what the test is about, ``sample graph`` or ``labels``.
+    - `shift`: how much better than by chance a feature scores for its depth alone. A share r^2 of
+      its variance is that of u, r being the correlation.
+    - `leads`: whether the test follows the depth.
     """
     scored = solution.scored
-    if len(scored) < FEWEST or run.cohort.parts or logged(run) is not None:
-        return None
+    if solution.scorer is None or len(scored) < FEWEST:
+        return {}
+    if run.cohort.parts or logged(run) is not None:
+        return {}
     wanted = min(LOOK, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = from_all_over(scored, wanted)
     counts, totals = stored_of(run, features), run.matrix.totals
     others: np.ndarray | None = None
     if totals is None:
         if not is_counts(counts):
-            return None
+            return {}
         totals = np.maximum(np.nansum(counts, axis=0, dtype=np.float64), 1)
         # a feature that is not divided by the total is a part of it
         others = totals - np.nan_to_num(counts)
     logarithm = np.log(totals)
     deviation = float(logarithm.std())
     if not deviation > EQUAL:
-        return None
+        return {}
     design = run.context.basis
     u = standardized(_left(logarithm[None], design))
     beside = u
@@ -138,32 +100,33 @@ def depth_of(run: Run, solution: Solution) -> Depth | None:
     correlation = max((float(np.median(r[part])) for part in np.array_split(order, BINS)), key=abs)
     if others is None and not run.config.voom:
         correlation = max(-deviation, min(correlation, deviation))
-    if (scorer := graph_test(run, solution)) is not None:
-        effect, tested = scorer.effect_of(u[0]), "sample graph"
+    if isinstance(solution.scorer, GraphTest):
+        effect, tested = solution.scorer.effect_of(u[0]), "sample graph"
     else:
         effect, tested = _effect_on_labels(run, u[0]), "labels"
-    return Depth(deviation, effect, correlation, tested)
+    shift = correlation**2 * effect
+    return {
+        "depth": {
+            **dict(zip(MEASURED, (deviation, effect, correlation))),
+            "tested": tested,
+            "shift": shift,
+            "leads": effect >= FOLLOWS and shift >= SHIFT[tested],
+        }
+    }
 
 
-def confounded_by_depth(found: Any, transform: Any, *, weighted: bool = False) -> str | None:
-    """Say what to do about a test that depth confounds, by what `Depth.to_json` has; else None.
+def confounded_by_depth(found: Mapping[str, Any], transform: Any, *, weighted: bool) -> str:
+    """Say what to do about a test that depth confounds, by what `depth_of` has found.
 
-    Both may be of a record of another run, which may hold anything. `weighted` tells of
-    ``--voom``, which takes no other transformation.
+    `weighted` tells of ``--voom``, which takes no other transformation.
     """
-    if not isinstance(found, dict) or found.get("leads") is not True:
-        return None
-    names = ("log_total_deviation", "effect_of_totals", "correlation_of_features")
-    measured = [found.get(name) for name in names]
-    if not all(isinstance(number, float | int) for number in measured):
-        return None
-    deviation, effect, correlation = measured
-    what = "labels follow" if found.get("tested") == "labels" else "sample graph follows"
+    what = "labels follow" if found["tested"] == "labels" else "sample graph follows"
     hint = "compare samples of about the same depth"
     if weighted:
         hint = "give --min-count 10, which leaves out the features of few counts that follow it"
     elif "pearson-residuals" not in str(transform):
         hint = "give --transform pearson-residuals, which takes raw counts and corrects for depth"
+    deviation, effect, correlation = (found[name] for name in MEASURED)
     return (
         "library size (depth) confounds the test: its logarithm has a standard deviation of "
         f"{deviation:.2f}, the {what} it ({effect:.1f} standard deviations from chance), and so "

@@ -72,33 +72,20 @@ def _fused_from_matrix(config: RankConfig) -> bool | None:
 
     The record beside the file says so; None where it does not.
     """
-    record = _record_of_fuse(config)
-    sources = record.get("sources")
-    if not isinstance(sources, list) or not sources:
-        return None
-    if not all(isinstance(source, dict) for source in sources):
-        return None
+    path = Path(str(config.similarity_file))
+    record = provenance.read_record(path.with_name(path.name + provenance.BESIDE)) or {}
+    if path.name not in provenance.outputs_of(record) or record["bytes"] != path.stat().st_size:
+        return None  # it is that of another file
     roles, unknown = set(), False
-    for source in sources:
-        kind, path = source.get("kind"), str(source.get("path"))
-        inside = path.startswith(("obsm:", "obsp:"))
-        if (kind in KINDS and KINDS[kind].of_matrix) or re.fullmatch(_OF_FEATURES, path):
+    for source in record["sources"]:
+        kind, of_matrix = source["kind"], str(source.get("path"))
+        inside = of_matrix.startswith(("obsm:", "obsp:"))
+        if KINDS[kind].of_matrix or re.fullmatch(_OF_FEATURES, of_matrix):
             roles.add("matrix")  # of that run
         elif kind == "profile" and not inside:
-            roles.add(f"source.{source.get('name')}.path")
+            roles.add(f"source.{source['name']}.path")
         elif kind == "similarity" and not inside:
             unknown = True
     own = matrix_identity(config.matrix) if roles else Identity()
-    found = [same_matrix(own, identity_of(record.get("inputs"), [role])) for role in roles]
+    found = [same_matrix(own, identity_of(record["inputs"], [role])) for role in roles]
     return any_same([*found, None] if unknown else found)
-
-
-def _record_of_fuse(config: RankConfig) -> dict[str, Any]:
-    """Return the record beside a similarity; empty where there is none that is of this file."""
-    path = Path(str(config.similarity_file))
-    record = provenance.read_record(path.with_name(path.name + provenance.BESIDE)) or {}
-    try:
-        own = path.name in provenance.outputs_of(record)
-        return record if own and record["bytes"] == path.stat().st_size else {}
-    except (KeyError, TypeError, OSError):
-        return {}

@@ -22,12 +22,13 @@ def doubts(record: Mapping[str, Any]) -> Iterator[Doubt]:
         made = circular(graph)
         text = f"{made} (double dipping): {TOO_SMALL}; {without_double_dipping(graph)}"
         yield Doubt("tested-graph", text, "the sample graph was built from the tested features")
-    if record.get("input", {}).get("donors") and (doubt := about_donors(record)):
+    read = record.get("input", {})
+    if read.get("donors") and (doubt := about_donors(read)):
         yield doubt
-    transform = record.get("input", {}).get("transform")
-    weighted = record.get("method", {}).get("variances") == "weighted"
-    found = record.get("significance", {}).get("depth")
-    if led := confounded_by_depth(found, transform, weighted=weighted):
+    depth = record.get("significance", {}).get("depth", {})
+    if depth.get("leads"):
+        weighted = record["method"].get("variances") == "weighted"
+        led = confounded_by_depth(depth, read["transform"], weighted=weighted)
         yield Doubt("depth", led, "library size confounds the test")
     how = record.get("knowledge", {}).get("aggregation", {}).get("how")
     if how == "rra" or record.get("of_one_matrix"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,47 +15,17 @@ from sfs_cli.store.adjust import r_squared
 from sfs_cli.store.prepared import PreparedMatrix
 
 
-@dataclass(frozen=True)
-class Explained:
-    """Mean part of the variance of the best features that is explained.
-
-    It is that before it is taken out of the features and after, where it is; `by_chance` is what as
-    many columns of random numbers explain.
-    """
-
-    features: int
-    before: float
-    by_chance: float
-    after: float | None = None
-
-    @property
-    def words(self) -> str:
-        """How much it is of which features."""
-        return f"{self.before:.1%} of the variance of the first {self.features} features"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the facts of ``run.json``."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-    def pairs(self) -> Pairs:
-        """Return the section of the page."""
-        pairs = [("Explain", self.words)]
-        if self.after is not None:
-            pairs.append(("After adjusting", f"{self.after:.1%}"))
-        return [*pairs, ("By chance", f"{self.by_chance:.1%}")]
-
-
 def explained_by(
     basis: np.ndarray,
     run: Run,
     ranking: Ranking,
     before: PreparedMatrix,
     after: PreparedMatrix | None = None,
-) -> Explained:
-    """Return how much of the best features a basis (r, n) explains.
+) -> dict[str, Any]:
+    """Return the mean part of the variance of the best features that a basis (r, n) explains.
 
-    `before` and `after` are the matrix without and with what is taken out of it; None where
-    nothing is.
+    It is that `before` something is taken out of the features and `after`, where it is;
+    `by_chance` is what as many columns of random numbers explain.
     """
     best = ranking.order[: min(TOP, ranking.n_scored)]
 
@@ -65,6 +35,18 @@ def explained_by(
         return float(parts[~np.isnan(parts)].mean()) if not np.isnan(parts).all() else 0.0
 
     by_chance = len(basis) / (before.n_samples - 1)
-    return Explained(
-        len(best), mean_of(before), by_chance, None if after is None else mean_of(after)
-    )
+    facts = {"features": len(best), "before": mean_of(before), "by_chance": by_chance}
+    return facts if after is None else facts | {"after": mean_of(after)}
+
+
+def words(facts: dict[str, Any]) -> str:
+    """Say how much of which features it is."""
+    return f"{facts['before']:.1%} of the variance of the first {facts['features']} features"
+
+
+def pairs(facts: dict[str, Any]) -> Pairs:
+    """Return what the page says."""
+    found = [("Explain", words(facts))]
+    if "after" in facts:
+        found.append(("After adjusting", f"{facts['after']:.1%}"))
+    return [*found, ("By chance", f"{facts['by_chance']:.1%}")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,20 +9,19 @@ from sfs_cli.methods.base import Solution
 from sfs_cli.options import RankConfig
 from sfs_cli.options.parts import member_names
 from sfs_cli.run.compared import for_cohort
-from sfs_cli.run.fused_rank import Ranked, aggregate_rankings
+from sfs_cli.run.fused_rank import aggregate_rankings
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored, make_graph, solve
 
 
 def rank_members(run: Run) -> Scored:
     """Rank by each method, and aggregate the rankings."""
-    return aggregate_rankings(run, "members", _rankings(run))
-
-
-def _rankings(run: Run) -> Iterator[Ranked]:
-    for name, config in zip(member_names(run.config.members), run.config.each_ranking()):
-        config = for_cohort(config, run.cohort)  # as where the member ranks alone
-        yield name, *solved_by(config, run, name)
+    named = zip(member_names(run.config.members), run.config.each_ranking())
+    # as where the member ranks alone
+    made = ((name, for_cohort(config, run.cohort)) for name, config in named)
+    return aggregate_rankings(
+        run, "members", ((name, *solved_by(config, run, name)) for name, config in made)
+    )
 
 
 def solved_by(config: RankConfig, run: Run, name: str) -> tuple[Run, Solution, dict[str, Any]]:

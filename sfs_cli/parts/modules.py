@@ -13,7 +13,7 @@ from sfs_cli.errors import counted, listed
 from sfs_cli.options.parts import CORRELATION, GROUPED
 from sfs_cli.parts.pruning import standardized_features
 from sfs_cli.parts.traits import tested_traits, trait_table
-from sfs_cli.ranking.modules import Modules, find_modules
+from sfs_cli.ranking.modules import find_modules
 from sfs_cli.report.model import Section, Table
 from sfs_cli.run.cohort import TRAITS as TRAIT_COLUMNS
 from sfs_cli.run.load import Run
@@ -59,7 +59,6 @@ def add_modules(run: Run, found: RankResult) -> None:
         replace(each, profile=each.profile[order], eigengene=each.eigengene[order])
         for each in modules.modules
     ]
-    modules = replace(modules, modules=made, samples=[ids[i] for i in order.tolist()])
     inside = sum(len(each.members) for each in made)
     run.log.note(
         f"{len(made):,} modules of {inside:,} of the first {count:,} features "
@@ -85,13 +84,8 @@ def add_modules(run: Run, found: RankResult) -> None:
     }
     if traits:
         facts["traits"] = [list(test) for test in tests if test[0] <= LARGEST]
-    _add_tables(found, modules, tests)
-
-
-def _add_tables(found: RankResult, made: Modules, tests: list[tuple[Any, ...]]) -> None:
-    """Add the tables of modules, their profiles, eigengenes and tests, and the edges."""
-    numbered = list(enumerate(made.modules, 1))
-    rows: dict[str, Rows] = {
+    numbered = list(enumerate(made, 1))
+    tables: dict[str, Rows] = {
         MODULES: [
             (
                 *(number, len(each.members), each.members[0], each.mean_correlation),
@@ -102,12 +96,12 @@ def _add_tables(found: RankResult, made: Modules, tests: list[tuple[Any, ...]]) 
         PROFILES: [(number, *each.profile.tolist()) for number, each in numbered],
         EIGENGENES: [(i, each.explained, *each.eigengene.tolist()) for i, each in numbered],
         TRAITS: tests,
-        EDGES: [(*pair, module or "") for *pair, module in made.edges],
+        EDGES: [(*pair, module or "") for *pair, module in modules.edges],
     }
-    for name, _ in _files(found.facts["modules"]):
+    for name, _ in _files(facts):
         *columns, last = header(name)
-        columns += made.samples if last == "SAMPLE" else [last]
-        found.add_table(name, rows[name], columns)
+        columns += [ids[i] for i in order.tolist()] if last == "SAMPLE" else [last]
+        found.add_table(name, tables[name], columns)
 
 
 def _files(facts: dict[str, Any]) -> list[tuple[str, str]]:

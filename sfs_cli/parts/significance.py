@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import counted
-from sfs_cli.methods.base import Solution
 from sfs_cli.methods.shared import SIGNIFICANT
 from sfs_cli.options.parts import UNTESTED
 from sfs_cli.parts.depth import depth_of
@@ -43,7 +42,7 @@ def tell_significant(run: Run, found: RankResult) -> None:
             what = f"the sample graph of {of}"
             what = f"if {what} was built from the tested features, the p-values are too small"
             run.log.note(what)
-    of_scores = facts["significance"] if config.split else examined(run, solution)
+    of_scores = facts["significance"] if config.split else depth_of(run, solution)
     q = np.asarray(found.ranking.extra["q_value"])
     counts: dict[str, Any] = {
         "level": SIGNIFICANT,
@@ -105,12 +104,6 @@ def _pairs(facts: Mapping[str, Any]) -> Pairs:
         text += f"it moves the scores of features by {depth['shift']:+.2f} standard deviations "
         pairs.append(("Library size", f"{text}of scores by chance"))
     return pairs
-
-
-def examined(run: Run, solution: Solution) -> dict[str, Any]:
-    """Measure how far the scores follow depth."""
-    depth = None if solution.scorer is None else depth_of(run, solution)
-    return {} if depth is None else {"depth": depth.to_json()}
 
 
 def missing_share(run: Run, scored: np.ndarray) -> float:

@@ -20,7 +20,7 @@ from sfs_cli.compute.matrix import LeftOut
 from sfs_cli.errors import InputError, located
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.significance.tested import tested_columns
-from sfs_cli.parts.significance import examined
+from sfs_cli.parts.depth import depth_of
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored, make_graph, score_on
 from sfs_cli.store.count_thinning import ThinnedMatrix
@@ -59,7 +59,7 @@ def rank_halves(run: Run) -> Scored:
             graph = make_graph(half.with_engine(source=_only(matrix, ~tested)))
             part = half.with_engine(source=_only(matrix, tested))
             found.append(score_on(part, graph))
-            depths.append(examined(part, found[-1].solution).get("depth"))
+            depths.append(depth_of(part, found[-1].solution).get("depth"))
         halves.append({"features": int(tested.sum()), "graph": found[-1].graph})
     facts: dict[str, Any] = {"split": {"how": "features", "halves": halves}}
     if depths := [depth for depth in depths if depth is not None]:
@@ -75,7 +75,7 @@ def rank_counts(run: Run) -> Scored:
     of_graph, of_scores = part_of_counts(run), part_of_counts(run, second=True)
     scored = score_on(of_scores, make_graph(of_graph))
     split = {"split": {"how": "counts"}}
-    scored.facts["significance"] = split | examined(of_scores, scored.solution)
+    scored.facts["significance"] = split | depth_of(of_scores, scored.solution)
     return scored
 
 

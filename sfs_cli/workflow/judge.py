@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sfs_cli.compute import memory as memory_of
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError, OutOfMemoryError, UsageError, counted, listed, within
 from sfs_cli.evaluation.classify import Fold, standard_error
-from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task, least_of
+from sfs_cli.evaluation.held_out import CLASSES, NUMBERS, TIMES, Task
 from sfs_cli.evaluation.measures import (
     clustering,
     enrichment,
@@ -202,12 +203,12 @@ def _on_common_samples(
     runs: dict[str, Run], config: JudgeConfig, messages: Messages
 ) -> dict[str, Run]:
     """Return the runs on the samples that all of them use, in the order of the first."""
-    samples = {
-        name: np.arange(run.matrix.n_samples) if run.matrix.samples is None else run.matrix.samples
-        for name, run in runs.items()
-    }
-    common = reduce(np.intersect1d, samples.values())
-    if all(len(each) == len(common) for each in samples.values()):
+    used = [
+        np.arange(run.matrix.n_samples) if run.matrix.samples is None else run.matrix.samples
+        for run in runs.values()
+    ]
+    common = reduce(np.intersect1d, used)
+    if all(len(own) == len(common) for own in used):
         return runs
     if len(common) < 2:
         raise InputError(
@@ -216,20 +217,17 @@ def _on_common_samples(
             hint="give the sources of the rankings more common samples",
             option="samples",
         )
-    sizes = ", ".join(f"{name} {len(each):,}" for name, each in samples.items())
+    sizes = ", ".join(f"{name} {len(own):,}" for name, own in zip(runs, used))
     messages.note(
         f"the rankings can use different samples ({sizes}): they are compared on the "
         f"{len(common):,} that all can use"
     )
     # in the order of the first: above a number of samples a run has that of the file
-    first = next(iter(samples.values()))
-    common = first[np.isin(first, common)]
-    found = {}
-    for name, own in samples.items():
-        order = np.argsort(own)
-        chosen = order[np.searchsorted(own, common, sorter=order)]
-        found[name] = prepared_on(runs[name], chosen, Messages(verbosity=-1))
-    return found
+    common, quiet = used[0][np.isin(used[0], common)], Messages(verbosity=-1)
+    return {
+        name: prepared_on(run, pd.Index(own).get_indexer(pd.Index(common)), quiet)
+        for (name, run), own in zip(runs.items(), used)
+    }
 
 
 # ---- what is judged, and by what -----------------------------------------------------------------
@@ -263,10 +261,20 @@ def _prepared(config: JudgeConfig, runs: dict[str, Run], tables: Sequence[Ranked
         short = {count for count in counts if 0 < count < SHOWN_LENGTH}
         lengths = tuple(sorted({*lengths, *short}))
     found = Judged(config, inner, rankers, task, judges, given, lengths)
-    if config.drivers is not None:
-        _read_drivers(config.drivers, found)
+    if config.drivers is not None:  # those of the matrix
+        ids = read_gene_list(Path(config.drivers))
+        known = _found(run, "drivers", config.drivers, ids)
+        found.drivers = {known.features[i] for i in known.feature.tolist()}
+        found.facts["drivers"] = {"listed": known.n_ids, "found": known.found}
     if config.sets:
-        _read_sets(config.sets, found)
+        features = run.matrix.ids.features
+        found.sets, here = given_sets(config.sets, features, run.log)[1], {*features}
+        tested = sum(not here.isdisjoint(members) for members in found.sets.values())
+        found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
+        run.log.note(
+            "--sets: over-representation among the first features of each list "
+            "(hypergeometric test)"
+        )
     return found
 
 
@@ -284,11 +292,10 @@ def _folds(config: JudgeConfig, run: Run) -> tuple[Task, list[Fold]]:
 
 def _judges(config: JudgeConfig, run: Run) -> int:
     """Return how many threads may hold inner products of the samples (n, n); 0 if none may."""
-    n, memory, log = run.matrix.n_samples, run.context.memory, run.log
+    n, memory = run.matrix.n_samples, run.context.memory
     size = SQUARES * 8 * n * n
-    if size <= memory // MEMORY_SHARE:
-        return memory // MEMORY_SHARE // size
-    if config.labels is not None:
+    judges = memory // MEMORY_SHARE // size
+    if not judges and config.labels is not None:
         raise OutOfMemoryError(
             f"the inner products of {n:,} samples take {format_size(size)}, more than a half of "
             f"--memory {format_size(memory)}",
@@ -296,11 +303,12 @@ def _judges(config: JudgeConfig, run: Run) -> int:
             hint="give more --memory, or labels of fewer samples with --samples intersect",
             option=("memory", "labels"),
         )
-    log.note(
-        f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in a half "
-        "of --memory"
-    )
-    return 0
+    if not judges:
+        run.log.note(
+            f"the Jaccard index is left out: the inner products of {n:,} samples do not fit in a "
+            "half of --memory"
+        )
+    return judges
 
 
 def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> JudgedList:
@@ -318,13 +326,6 @@ def _given_list(table: RankedList, run: Run, same_matrix: bool | None) -> Judged
     return JudgedList(table.name, GIVEN, [found], facts)
 
 
-def _read_drivers(path: str, found: Judged) -> None:
-    """Read the reference features, and keep those of the matrix."""
-    matched = _found(found.run, "drivers", path, read_gene_list(Path(path)))
-    found.drivers = {matched.features[i] for i in matched.feature.tolist()}
-    found.facts["drivers"] = {"listed": matched.n_ids, "found": matched.found}
-
-
 def _found(run: Run, option: str, path: str, ids: Sequence[str], hint: str = SAME_IDS) -> Matched:
     """Find the ids of a list among the features, and say how many are there; none is refused."""
     matched, name = FeatureIndex(run.matrix.ids.features).find(ids), f"{flag(option)} {path}"
@@ -333,18 +334,6 @@ def _found(run: Run, option: str, path: str, ids: Sequence[str], hint: str = SAM
     there = f"{matched.found:,} of {counted(matched.n_ids, 'feature')} are in the matrix"
     run.log.note(f"{name}: {there}")
     return matched
-
-
-def _read_sets(specs: Sequence[str], found: Judged) -> None:
-    """Read the sets that are tested among the first features."""
-    ids, log = found.run.matrix.ids.features, found.run.log
-    found.sets = given_sets(specs, ids, log)[1]
-    known = set(ids)
-    tested = sum(not known.isdisjoint(names) for names in found.sets.values())
-    found.facts["sets"] = {"listed": len(found.sets), "tested": tested}
-    log.note(
-        "--sets: over-representation among the first features of each list (hypergeometric test)"
-    )
 
 
 def _same_matrices(
@@ -523,7 +512,8 @@ def _averages(found: Judged) -> Iterator[Measured]:
             _, low, high, _ = corrected_interval(np.array(own), found.ratio)
             if low == high:  # equal folds tell nothing of chance
                 low = high = unknown
-            low, high = max(low, least_of(measure)), min(high, 1.0)
+            least = {"r2": -np.inf, "spearman": -1.0}.get(measure, 0.0)
+            low, high = max(low, least), min(high, 1.0)
         yield Measured(*key, float(repeats.mean()), standard_error(repeats), low, high)
 
 

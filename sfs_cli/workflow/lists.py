@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -116,7 +116,9 @@ def read_lists(
         else:
             order = _order(table, choice.value, values, config.order, messages, len(sources) == 1)
         ranks = _ranks(table, choice, values, order)
-        each = RankedList(name, table, features, ranks, choice, order, cut_from(record_of(path)))
+        made = record_of(path).get("result", {})
+        whole = made["n_scored"] if "n_written" in made else None  # of a table that --top has cut
+        each = RankedList(name, table, features, ranks, choice, order, whole)
         found.append(each)
         messages.note(
             f"{path}: {each.n_ranked:,} of {len(features):,} features "
@@ -188,15 +190,6 @@ def _ranks(table: TextTable, choice: Choice, values: np.ndarray, order: str) -> 
         group = np.cumsum(np.append(False, in_order[1:] != in_order[:-1]))
         ranks[best_first] = (np.bincount(group, ranks[best_first]) / np.bincount(group))[group]
     return ranks
-
-
-def cut_from(record: Mapping[str, Any]) -> int | None:
-    """Return the number of features that were ranked of a table that ``--top`` cut; else None."""
-    match record.get("result"):
-        case {"n_written": _, "n_scored": int(ranked)}:
-            return ranked
-        case _:
-            return None
 
 
 def matrix_of(path: Path) -> Identity:

@@ -351,7 +351,30 @@ def _by_table(
 def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[dict[str, Any], bytes]:
     """Return the facts and the table of the accuracy in folds, by the length of the list."""
     labels, donors, log = run.context.required_labels, run.donors, run.log
-    lengths, found = _accuracies(config, run, n_ranked)
+    there = f"the ranking has {counted(n_ranked, 'ranked feature')}"
+    lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, run.config.matrix)
+    how = (config.folds, config.rounds, config.seed, str(run.config.labels), donors)
+    inner = FoldRankings(run, stratified_folds(labels, *how))
+    note_leakage_of_lists(run)
+    note_leakage_of_graph(run)
+    of_folds = []
+    with inner.run.progress("ranking in folds"), ThreadPoolExecutor(inner.run.plan.workers) as pool:
+        for fold in inner.folds:
+            ranking = inner.ranked(inner.part_in(fold), fold)
+            kind = "ranked feature" if ranking.n_kept is None else "kept feature"
+            count = len(ranking.curve)
+            there = f"the list of {place(fold)} has {counted(count, kind)}"
+            lengths = lengths_up_to(count, config, lengths, there, run.config.matrix)
+            values, predict = inner.values_in(fold), predictor(inner, fold, CLASSES)
+            of_folds.append(
+                by_length(values, ranking.order, lengths, fold.train, predict, pool.map)
+            )
+    accuracies = [
+        [[of[k]["balanced_accuracy", model] for model in CLASSIFIERS] for k in lengths]
+        for of in of_folds
+    ]
+    shape = (config.rounds, config.folds, len(lengths), len(CLASSIFIERS))
+    found = np.array(accuracies).reshape(shape)
     curve = curve_of(found.mean(axis=-1))
     chosen, best = lengths[curve.chosen], lengths[curve.best]
     highest, error = float(curve.mean[curve.best]), float(curve.error[curve.best])
@@ -386,39 +409,6 @@ def _cross_validated(config: SelectConfig, run: Run, n_ranked: int) -> tuple[dic
         "above_chance": highest > limit,
     }
     return facts, table_bytes(header(CURVE), rows)
-
-
-def _accuracies(
-    config: SelectConfig, run: Run, n_ranked: int
-) -> tuple[tuple[int, ...], np.ndarray]:
-    """Return the lengths that all folds have, and the balanced accuracies.
-
-    These are of each split, fold, length and classifier, shape (R, K, l, 3).
-    """
-    labels, where, matrix = run.context.required_labels, str(run.config.labels), run.config.matrix
-    there = f"the ranking has {counted(n_ranked, 'ranked feature')}"
-    lengths = lengths_up_to(n_ranked, config, CURVE_LENGTHS, there, matrix)
-    how = (config.folds, config.rounds, config.seed, where, run.donors)
-    inner = FoldRankings(run, stratified_folds(labels, *how))
-    note_leakage_of_lists(run)
-    note_leakage_of_graph(run)
-    of_folds = []
-    with inner.run.progress("ranking in folds"), ThreadPoolExecutor(inner.run.plan.workers) as pool:
-        for fold in inner.folds:
-            ranking = inner.ranked(inner.part_in(fold), fold)
-            kind = "ranked feature" if ranking.n_kept is None else "kept feature"
-            there = f"the list of {place(fold)} has {counted(len(ranking.curve), kind)}"
-            lengths = lengths_up_to(len(ranking.curve), config, lengths, there, matrix)
-            values, predict = inner.values_in(fold), predictor(inner, fold, CLASSES)
-            of_folds.append(
-                by_length(values, ranking.order, lengths, fold.train, predict, pool.map)
-            )
-    found = [
-        [[of[k]["balanced_accuracy", model] for model in CLASSIFIERS] for k in lengths]
-        for of in of_folds
-    ]
-    shape = (config.rounds, config.folds, len(lengths), len(CLASSIFIERS))
-    return lengths, np.array(found).reshape(shape)
 
 
 def _test_sets(

@@ -183,9 +183,6 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
         if other:
             what = f"{folder} exists, and is not the plan of this ranking: {other}"
             raise OutputExistsError(what, hint=hint)
-        if known.left_out != plan.left_out:  # the merge warns of what was given last
-            with replacing(file) as partial:
-                replace(known, left_out=plan.left_out).write(partial)
         tell_up_to_date(folder, messages, [file])
         return
     plan = replace(plan, inputs=with_digests(inputs))

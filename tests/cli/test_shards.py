@@ -152,26 +152,6 @@ def test_the_file_of_the_graph_may_not_change(tmp_path, capfd, monkeypatch):
     assert "c.h5ad has changed" in refused(capfd, 3, "shard", "run", "plan", 2).err
 
 
-def test_a_plan_of_other_versions_is_refused(tmp_path, capfd):
-    plan = planned(tmp_path, 2)
-    content = json.loads((plan / "plan.json").read_text())
-    content["versions"]["numpy"] = "1.0"
-    (plan / "plan.json").write_text(json.dumps(content))
-    done = refused(capfd, 3, "shard", "run", plan, 1)
-    assert "the plan was made with numpy 1.0" in done.err
-
-
-@pytest.mark.parametrize("sources", [[], None])
-def test_a_plan_of_another_form_is_refused(sources, tmp_path, capfd):
-    """As one of an earlier version."""
-    plan = planned(tmp_path, 2)
-    content = json.loads((plan / "plan.json").read_text())
-    content["config"]["source"] = sources
-    (plan / "plan.json").write_text(json.dumps(content))
-    done = refused(capfd, 3, "shard", "status", plan)
-    assert "the plan cannot be read" in done.err
-
-
 def test_the_matrix_is_not_needed_once_it_is_in_the_plan(study, tmp_path, monkeypatch):
     copy = tmp_path / "study"
     shutil.copytree(study, copy)
@@ -194,15 +174,12 @@ def test_a_plan_is_made_once_and_replaced_by_force_alone(tmp_path, capfd):
     assert "up to date" in run_here([*words, "3"], capfd).err
 
 
-@pytest.mark.parametrize("first", [(), ("--select", 3)], ids=["without", "with"])
-def test_a_plan_warns_of_what_was_given_last(first, tmp_path, capfd):
-    plan, last = tmp_path / "plan", () if first else ("--select", 3)
-    words = ["shard", "init", plan, "m.csv", "--method", "variance", "--shards", 1]
-    sfs(*words, *first)
-    assert "up to date" in run_here([*map(str, (*words, *last))], capfd).err
-    sfs("shard", "merge", plan, "--out", tmp_path / "out")
+def test_the_merge_warns_of_what_has_no_effect(tmp_path):
+    words = ("m.csv", "--method", "variance", "--select", 3, "--shards", 1)
+    sfs("shard", "init", tmp_path / "plan", *words)
+    sfs("shard", "merge", tmp_path / "plan", "--out", tmp_path / "out")
     warnings = json.loads((tmp_path / "out" / "run.json").read_text())["warnings"]
-    assert any("--select has no effect" in each for each in warnings) == bool(last)
+    assert any("--select has no effect" in each for each in warnings)
 
 
 def test_the_ranking_of_shards_is_up_to_date_for_rank_and_the_other_way_round(tmp_path, capfd):

@@ -156,7 +156,6 @@ def test_warnings_name_the_ranking(tmp_path):
     ("text", "what"),
     [
         ("x=--method nothing", "nothing"),
-        ("x=--method spec --similarty rbf", "--similarty"),
         ("x=--method spec --threads 4", "--threads"),
         ("x=--method 'spec", "quotation"),
         ("no name", "--ranking-of"),

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfs_cli.parts.depth import confounded_by_depth
 from tests.making import write_labels, write_table
 from tests.running import Sfs
 from tests.unit.methods.nulls import classes_of_depth, of_depth
@@ -117,14 +116,6 @@ def test_record_page_and_selection_say_so(tmp_path: Path, sfs: Sfs) -> None:
     assert "[depth]" in page
     chosen = sfs("select", str(out), "--fdr", "0.05", code=0)
     assert "library size (depth) confounds the test" in chosen.err
-
-
-def test_only_what_a_record_of_depth_says_is_told() -> None:
-    known = {"log_total_deviation": 0.5, "effect_of_totals": 9.0, "correlation_of_features": 0.3}
-    assert "same depth" in str(confounded_by_depth(known | {"leads": True}, "pearson-residuals"))
-    assert "give --transform pearson" in str(confounded_by_depth(known | {"leads": True}, None))
-    for damaged in (None, 3, known, {"leads": True}, known | {"leads": "yes"}):
-        assert confounded_by_depth(damaged, None) is None
 
 
 def test_values_that_are_no_counts_are_not_measured(tmp_path: Path, sfs: Sfs) -> None:

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from sfs_cli.compute.context import Labels, Survival
-from sfs_cli.errors import InputError, UsageError
+from sfs_cli.errors import InputError
 from sfs_cli.evaluation import held_out
 from sfs_cli.evaluation.held_out import PENALTIES
 from sfs_cli.logs import Messages
@@ -295,11 +295,11 @@ def test_test_samples_change_nothing_of_the_training_samples(tmp_path, monkeypat
     assert any(not np.array_equal(a, b) for a, b in zip(seen[0][calls:], seen[1][calls:]))
 
 
-def test_levels_without_a_training_sample_are_named_and_blocks_refused(tmp_path):
+def test_levels_without_a_training_sample_are_named(tmp_path):
     X, batch, _, y = batches(1)
     rare = [f"b{b}" for b in batch]
     rare[7] = "odd"
-    table = write(tmp_path, X, kind=y, batch=rare, pair=np.arange(N) // 3)
+    table = write(tmp_path, X, kind=y, batch=rare)
     log = Messages(-1)
     given = {"labels": f"{table}:kind", "method": "f-test", "repeats": 1, "lengths": "3"}
     judged(tmp_path, log, **given, adjust=(f"{table}:batch",))
@@ -307,20 +307,18 @@ def test_levels_without_a_training_sample_are_named_and_blocks_refused(tmp_path)
     assert "is of batch odd" in said
     # a number that all training samples have alike says as little as a level that they lack
     rare_number = (np.arange(N) == 7) * 2.5
-    write(tmp_path, X, kind=y, dose=rare_number, pair=np.arange(N) // 3)
+    write(tmp_path, X, kind=y, dose=rare_number)
     log = Messages(-1)
     judged(tmp_path, log, **given, adjust=(f"{table}:dose",))
     (said,) = [text for text in log.warnings if "no training sample" in text]
     assert "is of dose 2.5, so that the effect" in said
     # nor does a covariate that is another one in all training samples
     site = [f"c{b if i != 7 else (b + 1) % 2}" for i, b in enumerate(batch)]
-    write(tmp_path, X, kind=y, batch=batch, site=site, same=batch, pair=np.arange(N) // 3)
+    write(tmp_path, X, kind=y, batch=batch, site=site, same=batch)
     log, both = Messages(-1), f"{table}:batch=categorical,site,same=categorical"
     judged(tmp_path, log, **given, adjust=(both,))
     (said,) = [text for text in log.warnings if "training samples" in text]
     assert "do not tell site from the covariates before it" in said
-    with pytest.raises(InputError, match="no training sample of fold 1 of repeat 1 is of pair"):
-        judged(tmp_path, **given, block=f"{table}:pair")
 
 
 # ---- commands ------------------------------------------------------------------------------------
@@ -362,23 +360,7 @@ def test_compare_takes_times_and_covariates_of_common_samples(tmp_path):
     assert "concordance of a ridge regression by length" in (tmp_path / "o/report.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "said"),
-    [
-        (
-            {"label_type": "continuous", "splits": 23},
-            InputError,
-            "--splits 23 is too large: in some fold",
-        ),
-        ({"event": "dead", "splits": 20}, InputError, "no two test samples"),
-        ({"event": "dead", "method": "t-test"}, UsageError, "needs classes"),
-        ({"label_type": "continuous", "column": "few"}, InputError, "whose order is known"),
-    ],
-)
-def test_folds_that_tell_nothing_are_refused(tmp_path, options, error, said):
-    X, time, _ = times()
-    few, dead = np.arange(N) == 3, np.arange(N) % 3 == 0
-    table = write(tmp_path, X, time=time, dead=dead.astype(int), few=few.astype(int))
-    column = options.pop("column", "time")
-    with pytest.raises(error, match=said):
-        judged(tmp_path, **{"method": "f-test", **options}, labels=f"{table}:{column}")
+def test_folds_of_labels_without_an_order_are_refused(tmp_path):
+    table = write(tmp_path, times()[0], few=(np.arange(N) == 3).astype(int))
+    with pytest.raises(InputError, match="whose order is known"):
+        judged(tmp_path, method="f-test", label_type="continuous", labels=f"{table}:few")

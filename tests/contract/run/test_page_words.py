@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from sfs_cli.parts import significance
+from sfs_cli.parts.depth import MEASURED
 from sfs_cli.parts.knowledge import changes, without_effect
 
 
 @pytest.mark.parametrize(("leads", "said"), [(True, "confounds"), (False, "does not confound")])
 def test_the_library_size_is_said_to_confound_a_test_or_not(leads: bool, said: str) -> None:
-    depth = {"leads": leads, "shift": -0.016, "effect_of_totals": -0.8, "tested": "labels"}
+    depth = {"leads": leads, "shift": -0.016, "tested": "labels"} | dict.fromkeys(MEASURED, -0.8)
     found = {"level": 0.05, "features": 3, "depth": depth}
-    pairs = significance.section({"significance": found}).pairs
+    record = {"input": {"transform": None}, "method": {}, "significance": found}
+    pairs = significance.section(record).pairs
     words = f"{said} the test: it moves the scores of features by -0.02 standard deviations of"
     assert pairs[-1] == ("Library size", f"{words} scores by chance")
 
