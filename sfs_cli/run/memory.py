@@ -44,6 +44,8 @@ SCALE_BYTES = 104
 """A feature and scale of ``--scales``: its test, before and after it is put in order."""
 MARKER_BYTES = 120
 """A feature and class of ``--markers``: what is measured, before and after it is joined."""
+PERMUTED, PERMUTED_BYTES = 2_000_000, 24
+"""Permuted ratios that a worker holds (`judge.TOGETHER`), three arrays of them at once."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ def memory_plan(
     series = gamma in ("exp", "inverse") or gamma.startswith("heat")
     buffers = SERIES_BUFFERS if series and not is_dense(config, largest) else BUFFERS
     of_blocks = buffers * block * n * 8
+    if config.pvalues is not None:
+        of_blocks += PERMUTED_BYTES * min(PERMUTED, block * (config.permutations or 10_000))
 
     def total(workers: int) -> int:
         return held + max(once + (each + of_blocks) * workers for once, each in stages)

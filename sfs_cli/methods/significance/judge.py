@@ -59,7 +59,7 @@ had none too many."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 2_000_000
-"""Permuted ratios that a worker holds at a time, three arrays of which are there at once."""
+"""Permuted ratios that a worker holds at a time: three arrays (`sfs_cli.run.memory` plans them)."""
 
 
 class Judged(NamedTuple):
