@@ -52,10 +52,11 @@ LEVERAGE, HALF, HELD, KURTOSIS, SMALL = 0.2, 0.5, 1 / 16, 3.5, 20
 """A value of a sample with more leverage than the first, and than twice the mean or the second, is
 spread over others as covariates are taken out, and follows what follows these, which no permutation
 of the residuals does. Of features with a larger sum x^4 than the third, and n times it above the
-fourth or fewer samples than the last, the chance that their largest value is of such a sample is
-added to the p-value. On graphs that follow three covariates, one of them log-normal, features with
-a quarter of their values above 0 had p-values up to .001 seven times too often at 25 to 60 samples,
-and nine times at 17 with five covariates; normal ones had none too many."""
+fourth or fewer samples than the last beside the covariates, the chance that their largest value is
+of such a sample is added to the p-value. On graphs that follow three covariates, one of them
+log-normal, features with a quarter of their values above 0 had p-values up to .001 seven times too
+often at 25 to 60 samples, nine times at 17 with five covariates, and 15 times at 25 with eight;
+normal ones had none too many."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 2_000_000
@@ -156,8 +157,8 @@ class Judge:
             x = unit(values[some])
             self._permute(some, x, spread[some], found)
             fourth = Powers.of(x).fourth
-            n = x.shape[1]
-            held = (fourth > HELD) & ((fourth * n > KURTOSIS) | (n < SMALL))
+            n, r = x.shape[1], self.permutations.ratio.design.shape[1]
+            held = (fourth > HELD) & ((fourth * n > KURTOSIS) | (n - r < SMALL))
             found.p[some[held]] = np.minimum(found.p[some[held]] + self.leveraged, 1)
         np.maximum(found.p, self.least, out=found.p)
         return found

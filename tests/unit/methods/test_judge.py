@@ -147,7 +147,7 @@ def _at_least(x: np.ndarray, least: float) -> np.ndarray:
     return Judge(ratio(graph_of(60, 2)), "moments", 3000, 1, least=least).test(x).p
 
 
-@pytest.mark.parametrize(("n", "covariates", "seed"), [(40, 1, 6), (17, 5, 6)])
+@pytest.mark.parametrize(("n", "covariates", "seed"), [(40, 1, 6), (17, 5, 6), (25, 8, 1)])
 def test_values_of_samples_with_leverage_are_not_significant_by_themselves(
     n: int, covariates: int, seed: int
 ) -> None:
