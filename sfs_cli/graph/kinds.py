@@ -47,7 +47,6 @@ from sfs_cli.graph.similarity import (
     SparseSimilarity,
     check_degrees,
     check_similarity,
-    name_samples,
     similarity_of,
     symmetrized,
 )
@@ -178,7 +177,6 @@ def _outcome(options: GraphOptions, samples: Samples) -> Graph:
     hint = "raise --memory, or use --method f-test, which needs no graph"
     check_memory(f"the differences between {n:,} samples need", 3 * 8 * n * n, memory, hint)
     outcome = samples.run.required_labels.numbers
-    check_labeled(np.where(np.isfinite(outcome), 0, -1))
     d2 = np.square(outcome[:, None] - outcome)
     if options.bandwidth in (None, "median"):
         # over pairs that differ: outcomes have ties, ordered classes nothing else
@@ -252,13 +250,7 @@ def label_similarity(codes: np.ndarray, weights: np.ndarray | None = None) -> Fa
     FactoredSimilarity
         Its factor has the shape (n, number of classes), and is sparse where these are many: column
         l is the indicator of class l divided by sqrt(n_l). Every degree is 1 without weights.
-
-    Raises
-    ------
-    InputError
-        When a code is negative (a sample without a label).
     """
-    check_labeled(codes)
     classes, column = np.unique(codes, return_inverse=True)
     sizes, n = np.bincount(column, weights), len(codes)
     values = 1.0 / np.sqrt(sizes[column])
@@ -271,17 +263,6 @@ def label_similarity(codes: np.ndarray, weights: np.ndarray | None = None) -> Fa
     factor = np.zeros((n, len(classes)))
     factor[np.arange(n), column] = values
     return FactoredSimilarity(factor, degrees)
-
-
-def check_labeled(codes: np.ndarray) -> None:
-    """Raise an InputError for negative class codes, which stand for missing labels."""
-    missing = np.flatnonzero(np.asarray(codes) < 0)
-    if missing.size:
-        raise InputError(
-            f"{missing.size:,} of {len(codes):,} samples have no label",
-            where=name_samples(missing),
-            hint="label these samples, or leave them out",
-        )
 
 
 def geodesic_similarity(lengths: csr_array) -> DenseSimilarity:
@@ -383,7 +364,7 @@ def relieff_similarity(
     Raises
     ------
     InputError
-        When there are fewer than two classes, a class has one sample, or a label is missing.
+        When there are fewer than two classes, or a class has one sample.
     """
     from scipy.sparse import csr_array, eye_array
 
@@ -444,9 +425,8 @@ def class_members(codes: np.ndarray, class_names: Sequence[str]) -> dict[int, np
     Raises
     ------
     InputError
-        When there are fewer than two classes, a class has one sample, or a label is missing.
+        When there are fewer than two classes, or a class has one sample.
     """
-    check_labeled(codes)
     members = {int(code): np.flatnonzero(codes == code) for code in np.unique(codes)}
     if len(members) < 2:
         raise InputError(

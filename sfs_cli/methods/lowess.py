@@ -1,8 +1,8 @@
 """Lowess: robust local linear regression of one variable on another.
 
 W. S. Cleveland, "Robust locally weighted regression and smoothing scatterplots", J. Am. Stat.
-Assoc. 74, 1979. The line is fitted at points that are at least `delta` apart, and interpolated
-between them, as in Cleveland's own program, which R's ``lowess`` is.
+Assoc. 74, 1979. The line is fitted at points that are not too close, and interpolated between
+them, as in Cleveland's own program, which R's ``lowess`` is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+STEPS = 3
+"""The regressions are made again so many times, with bisquare weights, which take outliers out."""
+CLOSE = 0.01
+"""Closer points than this part of the range of x get interpolated values."""
 _NEAR, _FAR = 0.001, 0.999
 """Within this part of the bandwidth a weight is 1, beyond that part 0."""
 _PERFECT = 1e-7
@@ -27,9 +31,7 @@ class _Window(NamedTuple):
     bandwidth: float
 
 
-def lowess(
-    x: np.ndarray, y: np.ndarray, span: float, steps: int = 3, delta: float | None = None
-) -> np.ndarray:
+def lowess(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
     """Return the smoothed values of y, at each x.
 
     Parameters
@@ -38,11 +40,6 @@ def lowess(
         Finite, in any order.
     span : float
         Part of the points that each local regression uses.
-    steps : int
-        How many times the regressions are made again with bisquare weights, which take outliers
-        out.
-    delta : float, optional
-        Distance in x below which values are interpolated; a hundredth of the range of x otherwise.
 
     Returns
     -------
@@ -52,32 +49,28 @@ def lowess(
     order = np.argsort(x, kind="stable")
     x, y = np.asarray(x, np.float64)[order], np.asarray(y, np.float64)[order]
     smooth = np.empty(len(x))
-    smooth[order] = _smoothed(x, y, span, steps, delta) if len(x) > 1 else y
+    smooth[order] = _smoothed(x, y, span) if len(x) > 1 else y
     return smooth
 
 
-def _smoothed(
-    x: np.ndarray, y: np.ndarray, span: float, steps: int, delta: float | None
-) -> np.ndarray:
+def _smoothed(x: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
     """Return the smoothed values of at least two points, sorted by x."""
     extent = float(x[-1] - x[0])
-    windows = _windows(x, span, 0.01 * extent if delta is None else delta)
+    windows = _windows(x, span, CLOSE * extent)
     points = np.array([window.at for window in windows])
     robustness: np.ndarray | None = None
-    while True:
+    for step in range(STEPS + 1):
         fitted = np.array([_local(x, y, window, robustness, extent) for window in windows])
         smooth = np.interp(x, x[points], fitted)
-        if not steps:
-            return smooth
-        steps -= 1
         residual = np.abs(y - smooth)
         cut = 6 * float(np.median(residual))  # Cleveland 1979, section 2
-        if cut < _PERFECT * float(residual.mean()):
-            return smooth
+        if step == STEPS or cut < _PERFECT * float(residual.mean()):
+            break
         robustness = np.zeros(len(x))
         with np.errstate(divide="ignore", invalid="ignore"):
             np.copyto(robustness, (1 - (residual / cut) ** 2) ** 2, where=residual <= _FAR * cut)
         robustness[residual <= _NEAR * cut] = 1
+    return smooth
 
 
 def _windows(x: np.ndarray, span: float, delta: float) -> list[_Window]:

@@ -10,7 +10,6 @@ import numpy as np
 from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.matrix import BlockLike, Span, cut
 from sfs_cli.errors import InputError, counted
-from sfs_cli.graph.kinds import check_labeled
 from sfs_cli.methods.base import Problem, Status
 from sfs_cli.methods.centered_matrix import CenteredMatrix
 from sfs_cli.methods.kernel import center
@@ -28,10 +27,8 @@ def class_counts(codes: np.ndarray, method: str, each: int = 1) -> np.ndarray:
     """Count the samples of every class, shape (c,), and check that a method can use them.
 
     `codes` (n,) are the classes 0..c-1 of the samples, and every class must have `each` of them.
-    Raises InputError if a sample has no label, there are fewer than two classes, or a class is too
-    small.
+    Raises InputError if there are fewer than two classes, or a class is too small.
     """
-    check_labeled(codes)
     counts = np.bincount(codes)
     if np.count_nonzero(counts) < 2:
         raise InputError(
@@ -53,10 +50,9 @@ def unit_outcome(
 ) -> np.ndarray:
     """Return an outcome (n,) around its mean, of unit norm.
 
-    With weights w (n,) it is ``w^1/2 (y - mean)``, the mean weighted by w. Raises InputError if a
-    sample has none, all have the same, or there are fewer than `samples`, which the method needs.
+    With weights w (n,) it is ``w^1/2 (y - mean)``, the mean weighted by w. Raises InputError if all
+    have the same, or there are fewer than `samples`, which the method needs.
     """
-    check_labeled(np.where(np.isfinite(outcome), 0, -1))
     if len(outcome) < samples:
         raise InputError(
             f"{method} needs at least {samples} samples with a label, there are {len(outcome)}",

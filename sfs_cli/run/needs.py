@@ -53,6 +53,8 @@ sums of products that wait for each other. The second are more where these are i
 FEATURE_BYTES, SCALE_BYTES, MARKER_BYTES = 280, 104, 120
 """A feature: its id, score, p-values, class means and ranks, before and after they are put in
 order; its test on each scale of ``--scales``; and what ``--markers`` measures of a class."""
+PERMUTED, PERMUTED_BYTES = 2_000_000, 24
+"""Permuted ratios that a worker holds (`judge.TOGETHER`), three arrays of them at once."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,8 @@ def memory_plan(
     gamma = str(config.method_options().get("gamma", ""))
     series = gamma.startswith(("exp", "inverse", "heat")) and not is_dense(config, largest)
     of_worker += (SERIES_BUFFERS if series else BUFFERS) * block * n * 8
+    if config.pvalues is not None:
+        of_worker += PERMUTED_BYTES * min(PERMUTED, block * (config.permutations or 10_000))
     # blocks are not made smaller: they decide how sums are rounded, and memory must not
     workers = min(thread_count(config.threads), max(1, -(-m // block)))
     workers = max(1, min(workers, (memory - held) // of_worker))

@@ -66,7 +66,7 @@ def test_the_method_of_the_example_ranks_and_tests(package: Path, reader: Reader
     ratios = package / "methods" / "significance" / "ratios.py"
     imported = "from sfs_cli.methods.correlation_ratio import CorrelationRatio\n"
     put(ratios, "from sfs_cli.methods.gdcov.covariance", imported)
-    put(ratios, "    S = problem.similarity\n", NULL, 4)
+    put(ratios, "    ratio = _ratio_of_graph(", NULL, 4)
     (commands,) = console_blocks(TEXT)
     for command in commands:
         reader.follow(command)

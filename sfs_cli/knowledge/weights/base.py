@@ -13,7 +13,6 @@ import numpy as np
 
 from sfs_cli.compute.limits import EPS
 from sfs_cli.errors import InputError, listed
-from sfs_cli.graph.kinds import check_labeled
 from sfs_cli.graph.similarity import as_dense, row_panels
 from sfs_cli.options.source import WEIGHTINGS
 
@@ -108,10 +107,9 @@ def informative(kernels: Sequence[Any], context: FusionContext) -> Informative:
 def one_hot(codes: np.ndarray | None) -> np.ndarray:
     """Return the indicators of the classes, shape (n, number of classes).
 
-    Raises InputError when a sample has no class, or all samples have the same class.
+    Raises InputError when all samples have the same class.
     """
     assert codes is not None, "the configuration asks for labels"
-    check_labeled(codes)
     classes, column = np.unique(codes, return_inverse=True)
     if len(classes) < 2:
         raise InputError(

@@ -16,7 +16,6 @@ from scipy import linalg
 
 from sfs_cli.compute.memory import format_size
 from sfs_cli.errors import InputError
-from sfs_cli.graph.kinds import check_labeled
 from sfs_cli.graph.similarity import FactoredSimilarity, Similarity, as_dense
 from sfs_cli.graph.spectral import DIRECT_LIMIT, fix_signs, lanczos
 from sfs_cli.methods.base import Problem
@@ -151,7 +150,6 @@ def make_response(problem: Problem, features: CenteredMatrix) -> np.ndarray:
         # one column of unit norm: penalties are on the scale of correlations with the outcome
         Y = unit_outcome(problem.outcome, "the response")[:, None]
     else:
-        check_labeled(problem.codes)
         Y = lda_response(problem.codes) if name == "lda" else svm_response(problem.codes)
         # centered first, or the mean of the classes would be one of the leading columns
         Y = Y if rank is None else _leading_columns(Y - Y.mean(axis=0), rank)

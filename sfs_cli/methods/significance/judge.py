@@ -48,18 +48,19 @@ TAIL = 20
 RANKS, FIT = (10, 20, 50), 2.0
 """The tail agrees with the moments where they give the best permuted ratios of these ranks no
 p-values that are smaller by more than this factor than those ranks say."""
-LEVERAGE, HELD, KURTOSIS, SMALL = 0.2, 1 / 16, 3.5, 20
-"""A value of a sample with more leverage than the first, and twice the mean, is spread over others
-as covariates are taken out, and follows what follows these, which no permutation of the residuals
-does. Of features with a larger sum x^4 than the second, and n times it above the third or fewer
-samples than the last, the chance that their largest value is of such a sample is added to the
-p-value. On graphs that follow three covariates, one of them log-normal, features with a quarter of
-their values above 0 had p-values up to .001 seven times too often at 25 to 60 samples; normal ones
-had none too many."""
+LEVERAGE, HALF, HELD, KURTOSIS, SMALL = 0.2, 0.5, 1 / 16, 3.5, 20
+"""A value of a sample with more leverage than the first, and than twice the mean or the second, is
+spread over others as covariates are taken out, and follows what follows these, which no permutation
+of the residuals does. Of features with a larger sum x^4 than the third, and n times it above the
+fourth or fewer samples than the last beside the covariates, the chance that their largest value is
+of such a sample is added to the p-value. On graphs that follow three covariates, one of them
+log-normal, features with a quarter of their values above 0 had p-values up to .001 seven times too
+often at 25 to 60 samples, nine times at 17 with five covariates, and 15 times at 25 with eight;
+normal ones had none too many."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 2_000_000
-"""Permuted ratios that a worker holds at a time, three arrays of which are there at once."""
+"""Permuted ratios that a worker holds at a time: three arrays (`sfs_cli.run.memory` plans them)."""
 
 
 class Judged(NamedTuple):
@@ -156,8 +157,8 @@ class Judge:
             x = unit(values[some])
             self._permute(some, x, spread[some], found)
             fourth = Powers.of(x).fourth
-            n = x.shape[1]
-            held = (fourth > HELD) & ((fourth * n > KURTOSIS) | (n < SMALL))
+            n, r = x.shape[1], self.permutations.ratio.design.shape[1]
+            held = (fourth > HELD) & ((fourth * n > KURTOSIS) | (n - r < SMALL))
             found.p[some[held]] = np.minimum(found.p[some[held]] + self.leveraged, 1)
         np.maximum(found.p, self.least, out=found.p)
         return found
@@ -231,7 +232,8 @@ def _leveraged(ratio: Ratio, blocks: np.ndarray | None) -> float:
     if blocks is not None:
         _, of, sizes = np.unique(blocks, return_inverse=True, return_counts=True)
         leverage -= 1 / sizes[of] - 1 / ratio.n
-    return float((leverage > np.maximum(LEVERAGE, 2 * leverage.mean())).mean())
+    much = max(LEVERAGE, min(2 * float(leverage.mean()), HALF))
+    return float((leverage > much).mean())
 
 
 def unit(values: np.ndarray) -> np.ndarray:

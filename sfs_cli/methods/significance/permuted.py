@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
 
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import Arrays, BlockLike
@@ -28,10 +27,9 @@ from sfs_cli.methods.classical import FisherScorer, class_columns
 from sfs_cli.methods.cox import CoxScorer
 from sfs_cli.methods.moderated_tests import ModeratedScorer
 from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer, rank_rows
-from sfs_cli.methods.significance.form import Form
 from sfs_cli.methods.significance.judge import ENOUGH, HOW, PERMUTATION, Judge, Judged, unit
 from sfs_cli.methods.significance.permutation import TIE, counted, rounds_up_to
-from sfs_cli.methods.significance.ratios import Ratio
+from sfs_cli.methods.significance.ratios import Ratio, ratio_of_columns
 from sfs_cli.methods.significance.tested import told_columns
 from sfs_cli.methods.welch import WelchScorer, welch
 
@@ -103,7 +101,6 @@ class PermutedTest(Scorer):
 
 def ratio_of_test(scorer: Scorer, problem: Problem) -> Ratio:
     """Return the ratio that grows with the statistic of a test, of features or of their ranks."""
-    n, Q = problem.n_samples, problem.context.basis.T
     if isinstance(scorer, FisherScorer):
         columns = scorer.thin.columns
     elif isinstance(scorer, RankSumScorer | WelchScorer):
@@ -112,11 +109,7 @@ def ratio_of_test(scorer: Scorer, problem: Problem) -> Ratio:
         assert isinstance(scorer, CoxScorer | SpearmanScorer)
         line = scorer.model.residuals if isinstance(scorer, CoxScorer) else scorer.outcome
         columns = line[:, None] / np.linalg.norm(line)
-    between = Form.of(csr_array((n, n)), columns, -np.ones(columns.shape[1]))
-    around_mean = Form.of(csr_array(eye_array(n)), np.full((n, 1), n**-0.5), [-1.0])
-    if Q.size:  # covariates and blocks, to which the columns are orthogonal
-        return Ratio(between, around_mean.beside(Q), np.ones(n), design=Q)
-    return Ratio(between, around_mean, np.ones(n))
+    return ratio_of_columns(columns, problem.context.basis.T)
 
 
 class WelchJudge:

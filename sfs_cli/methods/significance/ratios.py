@@ -125,7 +125,10 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     Raises InputError where a graph that is not dense has too many samples for the matrices that the
     options of the method need.
     """
-    ratio, Q = _ratio_of(scorer, problem), problem.context.basis.T
+    Q = problem.context.basis.T
+    if isinstance(scorer, FisherScorer):
+        return ratio_of_columns(scorer.thin.columns, Q, over="rest")
+    ratio = _ratio_of_graph(scorer, problem.similarity)
     if not Q.size:
         return ratio
     return replace(
@@ -136,22 +139,28 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     )
 
 
-def _ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
-    n = problem.n_samples
-    if isinstance(scorer, FisherScorer):
-        columns = scorer.thin.columns
-        between = Form.of(_nothing(n), columns, -np.ones(columns.shape[1]))
-        return Ratio(between, _around_means(np.ones(n)), np.ones(n), over="rest")
-    S = problem.similarity
+def ratio_of_columns(columns: np.ndarray, Q: np.ndarray, **how: Any) -> Ratio:
+    """Return the ratio that falls as more of a feature is in the span of columns (n, k).
+
+    These are orthonormal, and orthogonal to the mean and to the covariates and blocks Q (n, r).
+    How a score tells the ratio is in attributes of `Ratio`.
+    """
+    one = np.ones(len(columns))
+    between = Form.of(_nothing(len(one)), columns, -np.ones(columns.shape[1]))
+    around = _around_means(one)
+    return Ratio(between, around.beside(Q) if Q.size else around, one, design=Q, **how)
+
+
+def _ratio_of_graph(scorer: Scorer, S: Similarity) -> Ratio:
     if isinstance(scorer, SpecScorer):
         return _spec(scorer, S)
     if isinstance(scorer, HsicScorer):
-        one = np.ones(n)
+        one = np.ones(S.n)
         return Ratio(-_hsic(scorer, S), _around_means(one), one, -1 / scorer.factor, "norm")
     assert isinstance(scorer, GdcovScorer)
     degrees, A = scorer.covariance.laplacian.degrees, -_gdcov(scorer, S)
     over = "share" if scorer.covariance.normalized else "norm"
-    return Ratio(A, _around_means(degrees), degrees, 1.0 - n, over)
+    return Ratio(A, _around_means(degrees), degrees, 1.0 - S.n, over)
 
 
 def _diagonal(d: np.ndarray) -> csr_array:

@@ -10,6 +10,7 @@ import pytest
 
 from sfs_cli.compute.matrix import FLOAT64_BELOW, arithmetic_dtype
 from sfs_cli.errors import OutOfMemoryError
+from sfs_cli.methods.significance.judge import TOGETHER
 from sfs_cli.options import RankConfig
 from sfs_cli.run import needs as run_memory
 from sfs_cli.run.needs import Shape, memory_plan, thread_count
@@ -98,3 +99,10 @@ def test_a_variable_that_is_no_number_is_passed_over(environment, nonsense):
     environment.setenv("OMP_NUM_THREADS", nonsense)
     environment.setenv("SLURM_CPUS_PER_TASK", "7")
     assert thread_count() == 7
+
+
+def test_permuted_ratios_of_each_worker_are_planned():
+    config = RankConfig(matrix="x", threads=1, method="spec", similarity="rbf")
+    shape = Shape(200, 100_000, FLOAT32, 1 << 32)
+    without, with_ = (memory_plan(replace(config, pvalues=p), shape) for p in (None, "moments"))
+    assert with_.needed - without.needed == 3 * 8 * TOGETHER

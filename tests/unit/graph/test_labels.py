@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 
-from sfs_cli.errors import InputError
 from sfs_cli.graph.kinds import label_similarity
 from tests.oracles import similarities
 
@@ -20,12 +19,6 @@ def test_labels_equal_the_twin(codes: list[int]) -> None:
 def test_labels_are_a_projection() -> None:
     S = label_similarity(np.random.default_rng(0).integers(4, size=30)).to_dense()
     np.testing.assert_allclose(S @ S, S, atol=1e-15)
-
-
-def test_missing_labels_are_counted() -> None:
-    with pytest.raises(InputError, match="2 of 4 samples have no label") as caught:
-        label_similarity(np.array([0, -1, 1, -1]))
-    assert "sample number 2, 4" in str(caught.value)
 
 
 @pytest.mark.parametrize("classes", [4, 100])  # a dense factor, and a sparse one

@@ -17,6 +17,7 @@ from sfs_cli.methods.significance import judge, permuted
 from sfs_cli.methods.significance.judge import EXTRAPOLATION, MOMENTS, PERMUTATION, Judge
 from sfs_cli.methods.significance.permuted import WelchJudge
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
+from sfs_cli.store.adjust import orthonormal
 from tests.oracles import similarities
 from tests.unit.methods.nulls import graph_of, noise, problem
 from tests.unit.methods.test_covariates import residual_ratio
@@ -146,14 +147,16 @@ def _at_least(x: np.ndarray, least: float) -> np.ndarray:
     return Judge(ratio(graph_of(60, 2)), "moments", 3000, 1, least=least).test(x).p
 
 
-def test_values_of_samples_with_leverage_are_not_significant_by_themselves() -> None:
-    """Residuals of a value that a covariate spreads over the samples that follow it."""
-    n, rng = 40, np.random.default_rng(6)
-    covariate = np.exp(1.5 * rng.normal(size=n))
-    covariate -= covariate.mean()
-    Q = covariate[None] / np.linalg.norm(covariate)
-    assert (Q**2).max() > judge.LEVERAGE
-    places = np.column_stack([3 * Q[0] * np.sqrt(n), rng.normal(size=(n, 3))])
+@pytest.mark.parametrize(("n", "covariates", "seed"), [(40, 1, 6), (17, 5, 6), (25, 8, 1)])
+def test_values_of_samples_with_leverage_are_not_significant_by_themselves(
+    n: int, covariates: int, seed: int
+) -> None:
+    """Residuals of a value that covariates spread over the samples that follow them."""
+    rng = np.random.default_rng(seed)
+    log_normal, others = np.exp(1.5 * rng.normal(size=n)), rng.normal(size=(covariates - 1, n))
+    Q, _ = orthonormal(np.vstack([log_normal, others]))
+    assert np.square(Q).sum(axis=0).max() > judge.LEVERAGE
+    places = np.column_stack([3 * Q.T * np.sqrt(n), rng.normal(size=(n, 3))])
     tested = residual_ratio("spec", DenseSimilarity(similarities.rbf(places)), Q)
     x = np.where(rng.random((1000, n)) < 0.25, np.exp(rng.normal(size=(1000, n))), 0)
     x -= x.mean(axis=1, keepdims=True)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from sfs_cli.errors import InputError
-from sfs_cli.methods.lowess import lowess
+from sfs_cli.methods import lowess
 from sfs_cli.methods.moderated import fit_prior, moderate, trigamma_inverse
 from tests.places import REFERENCES
 
@@ -144,9 +144,11 @@ def test_trigamma_of_its_inverse(x: float) -> None:
 
 
 @pytest.mark.parametrize("name", REFERENCE["lowess"])
-def test_lowess_is_that_of_r(name: str) -> None:
+def test_lowess_is_that_of_r(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = REFERENCE["lowess"][name]
     x, y = numbers(case["x"]), numbers(case["y"])
-    found = lowess(x, y, case["span"], case["steps"], case["delta"])
+    monkeypatch.setattr(lowess, "STEPS", case["steps"])
+    monkeypatch.setattr(lowess, "CLOSE", case["delta"] / (np.ptp(x) or 1))
+    found = lowess.lowess(x, y, case["span"])
     order = np.argsort(x, kind="stable")
     np.testing.assert_allclose(found[order], numbers(case["smooth"]), rtol=1e-9)

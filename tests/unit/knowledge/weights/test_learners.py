@@ -66,17 +66,6 @@ def test_a_constant_source_gets_nothing_and_is_named(name):
     assert "uniform" in caught.value.hint
 
 
-@pytest.mark.parametrize("name", SUPERVISED)
-def test_labels_are_needed_for_all_samples(name):
-    p = planted(0)
-    with pytest.raises(AssertionError):
-        learn(name, p.kernels)
-    codes = p.codes.copy()
-    codes[3] = -1
-    with pytest.raises(InputError, match="1 of 48 samples have no label"):
-        learn(name, p.kernels, codes)
-
-
 def test_the_fused_kernel_of_given_and_uniform_weights():
     p = planted(0)
     given = learn("given", p.kernels, weights=[2, 0, 0.5, 1])
