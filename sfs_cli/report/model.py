@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from sfs_cli.provenance import versions
-
 Pairs = list[tuple[str, str]]
 """Names, and what is said of each."""
 TURNING = ("R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "PDF", "RLI", "LRI", "FSI", "PDI")
@@ -121,7 +119,7 @@ class Page:
     reference: str = ""  # what to cite; a DOI in it becomes a link
     files: Sequence[tuple[str, str]] = ()  # beside the page: name, description
     n_scored: int = 0  # features with a score, which gene sets are tested among
-    version: str = field(default_factory=lambda: versions()["sfs"])
+    version: str  # of the program
 
 
 def table_part(table: Table) -> Part:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +11,6 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sfs_cli.provenance import plain
 from sfs_cli.report.drawing import COLORS, inline
 from sfs_cli.report.figures import draw
 from sfs_cli.report.model import Cell, Grid, Page, Part
@@ -26,13 +24,8 @@ GENE_PAGES = {
 """What the names of features link to, by the kind of ids."""
 
 
-def to_json(page: Page) -> str:
-    """Return a page as JSON (RFC 8259), the same bytes for the same page; NaN is null."""
-    return json.dumps(plain(asdict(page)), separators=(",", ":"), allow_nan=False) + "\n"
-
-
 def from_json(text: str | bytes) -> Page:
-    """Return the page that `to_json` has written; TypeError or ValueError for anything else."""
+    """Return the page of a ``page.json``; KeyError, TypeError or ValueError for anything else."""
 
     def part(grid: list[Any] | None, **fields: Any) -> Part:
         if grid is None:

@@ -24,6 +24,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options.compare import ALL, CONTROLS, RANDOM, VARIABLE, CompareConfig
 from sfs_cli.options.evaluate import JudgeConfig
 from sfs_cli.options.grammar import command, split
+from sfs_cli.provenance import versions
 from sfs_cli.report.model import Page, Part, Table, table_part
 from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.run.load import Run
@@ -287,6 +288,7 @@ def page_of(found: Judged, config: JudgeConfig, messages: Messages) -> Page:
     several = isinstance(config, CompareConfig)
     beside = [name for name in file_names(config) if name not in (outputs.REPORT, outputs.PAGE)]
     return Page(
+        version=versions()["sfs"],
         kicker="Comparison of rankings" if several else "Evaluation of feature lists",
         title=config.matrix_name,
         summary=found.sentences,

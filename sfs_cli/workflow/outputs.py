@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -204,9 +204,14 @@ def ranking_writers(
     return {f"ranking.{config.format}": table, **page_files(page), **writing(sections)}
 
 
+def to_json(page: Page) -> str:
+    """Return a page as JSON (RFC 8259), the same bytes for the same page; NaN is null."""
+    return json.dumps(provenance.plain(asdict(page)), separators=(",", ":"), allow_nan=False) + "\n"
+
+
 def page_files(page: Page) -> Writers:
     """Return what writes a page, and what it shows, from which `sfs report` draws it again."""
-    from sfs_cli.report.page import from_json, render, to_json
+    from sfs_cli.report.page import from_json, render
 
     kept = to_json(page)
 

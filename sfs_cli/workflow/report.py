@@ -112,7 +112,7 @@ def with_sets(page: Page, path: Path, config: ReportConfig, messages: Messages) 
     table = read_rank_table(path)
     features = table.columns["feature"]
     name, sets = given_sets(config.sets, features, messages)
-    ranked = [f for f, s in zip(features, table.columns["score"]) if s not in NULL_TOKENS]
+    ranked = [f for f, s in zip(features, table.columns.get("score", ())) if s not in NULL_TOKENS]
     best = [part.grid.rows for part in page.parts if part.grid and part.of_best]
     names = [row[1].shown for rows in best for row in rows]
     # TSV loses outer blanks
@@ -121,7 +121,7 @@ def with_sets(page: Page, path: Path, config: ReportConfig, messages: Messages) 
         raise InputError(
             f"the table does not fit {PAGE}: it was sorted or cut, or is that of another run",
             where=path,
-            hint="rank again with --force, and without --top",
+            hint="rank again with --force, without --top and --format rnk",
         )
     tests = section([tested_sets(ranked, name, sets)[0] | {"given": True}])
     return replace(

@@ -22,7 +22,7 @@ from sfs_cli.io.files.table import is_id_name
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import command
 from sfs_cli.options.graph import GRAPH_FIELDS, GRAPHS, LABELS_ALONE
-from sfs_cli.provenance import NAME, RunFacts, RunRecord
+from sfs_cli.provenance import NAME, RunFacts, RunRecord, versions
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.report.model import (
@@ -191,6 +191,7 @@ def ranking_page(
     how = how or f"A {'larger' if ranking.larger_is_better else 'smaller'} score is better."
     parts.append(Part(heading="How the features were ranked", text=how))
     return Page(
+        version=versions()["sfs"],
         kicker="Feature ranking",
         method=method,
         summary=[" ".join(summary)],

@@ -12,7 +12,8 @@ import pytest
 
 from sfs_cli.report.model import Page as Contents
 from sfs_cli.report.model import Table, significant, table_part
-from sfs_cli.report.page import from_json, linked, render, to_json
+from sfs_cli.report.page import from_json, linked, render
+from sfs_cli.workflow.outputs import to_json
 from tests.unit.report.conftest import HOSTILE, best
 
 pytestmark = pytest.mark.figures
