@@ -155,11 +155,11 @@ FILES = {
     "report.html": File(
         "one page without links to other files: the result in words, figures, tables, what was "
         "read and how",
-        (*_RANKINGS, "report", "compare"),
+        (*_RANKINGS, "report", *_JUDGING),
     ),
     "page.json": File(
         "what `report.html` shows, from which `sfs report` draws it again; its form is no promise",
-        _RANKINGS,
+        (*_RANKINGS, *_JUDGING),
     ),
     "run.json": File(
         "options, inputs with size, time and sha256, names of outputs, versions, time and memory",

@@ -39,9 +39,6 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # `nohup`
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-FIGURES = ["heatmap", "features", "plane", "p_values", "volcano", "score_curve", "bars", "curves"]
-
-
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Numbers that depend on the name of the test and of its case, and on nothing else."""
@@ -65,11 +62,9 @@ def no_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     from sfs_cli.report import figures
     from sfs_cli.report.drawing import Chart, sheet
 
-    def empty(*_: object, **__: object) -> Chart:
-        return Chart("empty", "", "", sheet(1, 1))
-
-    for name in FIGURES:
-        monkeypatch.setattr(figures, name, empty)
+    empty = Chart("empty", "", "", sheet(1, 1))
+    for name in figures.FIGURES:
+        monkeypatch.setitem(figures.FIGURES, name, lambda **_: empty)
 
 
 @pytest.fixture

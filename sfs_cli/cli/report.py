@@ -12,11 +12,12 @@ from sfs_cli.options.report import ReportConfig
 @click.command(cls=Command, verb="report", config=ReportConfig, pipes=False)
 @click.argument("result", metavar="RESULT", required=True)
 def command(config: ReportConfig, messages: Messages) -> None:
-    """Make the page of a ranking again, from what is there: nothing is ranked.
+    """Make the page of a result again, from what is there: nothing is ranked.
 
-    RESULT is the output folder of `sfs rank`, `sfs shard merge` or `sfs aggregate`, or the ranking
-    in it. No other file is read: the matrix may be gone. With no other option the page is the one
-    that was written with the ranking, to the byte.
+    RESULT is the output folder of `sfs rank`, `sfs shard merge`, `sfs aggregate`, `sfs compare` or
+    `sfs evaluate`, or a file in it. Only the page.json there is read, and with --sets the ranking:
+    the matrix may be gone. With no other option the page is the one that was written with the
+    result, to the byte.
 
     \b
     sfs report results --out page.html

@@ -23,7 +23,7 @@ class ReportConfig(EnrichmentFields, OutputFields):
     VERB: ClassVar[str] = "report"
 
     result: str = _input(
-        "The output folder of sfs rank or sfs aggregate, or the ranking in it.",
+        "The output folder of sfs rank, aggregate, compare or evaluate, or a file in it.",
         default=...,
         metavar="RESULT",
         argument=True,
@@ -41,7 +41,7 @@ class ReportConfig(EnrichmentFields, OutputFields):
         "Write the page to this file.",
         metavar="FILE",
         path=WRITES,
-        default_text="report.html beside the ranking",
+        default_text="report.html in the folder of the result",
     )
     figures: str | None = _page(
         "Draw the charts of the page for publications, as files in this folder; the page is then "

@@ -10,20 +10,17 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from html import escape
 from io import BytesIO
 from threading import RLock
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-P = ParamSpec("P")
-T = TypeVar("T")
 _LOCK = RLock()
 
 
@@ -120,21 +117,23 @@ SETTINGS = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
-_TAG = re.compile(r"<[^>]*>")
 _NAMED = {light: f"var(--{name})" for name, light in LIGHT.items()}
-_LOOKS = re.compile("|".join(_NAMED))
-_SHORTER = [
+_IN_TAGS = [
     (re.compile(pattern), shorter)
     for pattern, shorter in (
         (r"[ \n]+", " "),
+        (r' id="(?!m[0-9a-f]{10}")[^"]*"', ""),  # but those of markers
         (" font-family: 'DejaVu Sans';", ""),
         ("'DejaVu Sans'", "system-ui, sans-serif"),
         (' clip-path="[^"]*"', ""),  # nothing is outside
         (r' transform="rotate\(-0 [^"]*"', ""),
         (r"M ([\d.]+) ([\d.]+) L ([\d.]+) \2 ", r"M\1 \2H\3"),
+        (r"(\.\d\d)\d+", r"\1"),
+        ("xlink:href", "href"),
+        ("|".join(_NAMED), lambda color: _NAMED[color[0]]),
     )
 ]
-_DIGITS = re.compile(r"(\.\d\d)\d+")
+"""What in the tags of Matplotlib's SVG is replaced by what: it becomes smaller, and as the page."""
 _POINTS = re.compile(r'<g([^>]*)>((?:<use [^>]*?( style="[^"]*")/>)+)</g>')
 NO_XML = re.compile("[\0-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -148,20 +147,12 @@ def drawing(name: str = "") -> Iterator[None]:
         yield
 
 
-def drawn(draw: Callable[P, T]) -> Callable[P, T]:
-    """Make a function draw as all figures are drawn."""
+class Piece(NamedTuple):
+    """Axes of a figure that a page has as a chart of its own, and its words."""
 
-    @wraps(draw)
-    def inside(*args: P.args, **kwargs: P.kwargs) -> T:
-        with drawing():
-            return draw(*args, **kwargs)
-
-    return inside
-
-
-Hints = tuple[Any, np.ndarray, Sequence[str]]
-"""What is shown under the pointer: axes, points (p, 2) or corners of boxes (p, 2, 2) in their
-units, and a text for each."""
+    title: str
+    description: str
+    box: tuple[float, float, float, float]  # left, top, width and height, in points
 
 
 @dataclass(frozen=True)
@@ -172,17 +163,10 @@ class Chart:
     title: str
     description: str
     figure: Any  # of Matplotlib
-    hints: Sequence[Hints] = ()
-
-
-class Figure(NamedTuple):
-    """Charts with a heading and an explanation."""
-
-    heading: str
-    caption: str
-    charts: Sequence[Chart]
-    # ``side``, with the explanation beside it, ``wide``, or a ``grid`` of many charts
-    shape: str = "side"
+    # what is shown under the pointer: axes, points (p, 2) or corners of boxes (p, 2, 2) in their
+    # units, and a text for each
+    hints: Sequence[tuple[Any, np.ndarray, Sequence[str]]] = ()
+    pieces: Sequence[Piece] = ()  # of each axes, in a page; without any it has the figure
 
 
 def sheet(width: float, height: float, layout: Any = None) -> Any:
@@ -202,44 +186,55 @@ def saved(chart: Chart, format: str, **how: Any) -> bytes:
 
 
 def inline(chart: Chart) -> Markup:
-    """Return a chart as an SVG element of the page, whose colors and letters it has."""
-    figure, name = chart.figure, chart.name
+    """Return a chart as SVG elements of the page, whose colors and letters they have."""
     text = saved(chart, "svg").decode()
-    text = text[text.index('<g id="figure_1"') : text.rindex("</g>") + 4]  # after it are clips
-    used = {*re.findall(r'"#(\w+)"', text)}
+    text = text[text.index('<g id="figure_1"') : text.rindex("</g>")]  # after it are clips
+    first, *others = re.split('(?=<g id="axes_)', text)
+    drawn = others if chart.pieces else [f"{first}{''.join(others)}</g>"]
+    width, height = 72 * chart.figure.get_size_inches()
+    whole = Piece(chart.title, chart.description, (0, 0, width, height))
+    hits = "".join(_hits(chart, width, height))
+    elements = []
+    for i, (piece, axes) in enumerate(zip(chart.pieces or [whole], drawn), 1):
+        name = f"{chart.name}-{i}"
+        elements.append(
+            f'<svg viewBox="{" ".join(f"{side:.2f}" for side in piece.box)}" role="img" '
+            f'class="chart" aria-labelledby="{name}-title" aria-describedby="{name}-desc">'
+            f'<title id="{name}-title">{_clean(piece.title)}</title>'
+            f'<desc id="{name}-desc">{_clean(piece.description)}</desc>{_themed(axes)}{hits}</svg>'
+        )
+    return Markup("".join(elements))
 
-    def themed(tag: re.Match[str]) -> str:
-        words = re.sub(r' id="([^"]+)"', lambda m: m[0] if m[1] in used else "", tag[0])
-        for pattern, shorter in _SHORTER:
+
+def _themed(svg: str) -> str:
+    """Return SVG of Matplotlib with the colors and the letters of the page."""
+
+    def tag(found: re.Match[str]) -> str:
+        words = found[0]
+        for pattern, shorter in _IN_TAGS:
             words = pattern.sub(shorter, words)
-        return _DIGITS.sub(r"\1", _LOOKS.sub(lambda color: _NAMED[color[0]], words))
+        return words
 
-    text = re.sub(r">\n\s*", ">", _TAG.sub(themed, text)).replace("<g/>", "")
-    text = _POINTS.sub(_with_one_style, text).replace("xlink:href", "href")
-    width, height = 72 * figure.get_size_inches()
-    pieces = [
-        f'<svg viewBox="0 0 {width:.2f} {height:.2f}" role="img" class="chart"'
-        f' aria-labelledby="{name}-title" aria-describedby="{name}-desc">'
-        f'<title id="{name}-title">{_clean(chart.title)}</title>'
-        f'<desc id="{name}-desc">{_clean(chart.description)}</desc>{text}'
-    ]
+    def with_one_style(points: re.Match[str]) -> str:
+        return f"<g{points[1]}{points[3]}>{points[2].replace(points[3], '')}</g>"
+
+    text = re.sub(r">\n\s*", ">", re.sub("<[^>]*>", tag, svg)).replace("<g/>", "")
+    return _POINTS.sub(with_one_style, text)
+
+
+def _hits(chart: Chart, width: float, height: float) -> Iterator[str]:
+    """Yield what is under the pointer."""
     for axes, boxes, hints in chart.hints:
-        to_share = axes.transData + figure.transFigure.inverted()
+        to_share = axes.transData + chart.figure.transFigure.inverted()
         corners = to_share.transform(boxes.reshape(-1, 2)) * (width, height)
         corners = corners.reshape(-1, max(1, boxes.ndim - 1), 2)
         for (x0, y0), (x1, y1), hint in zip(corners.min(axis=1), corners.max(axis=1), hints):
             pad = 2.5 if x0 == x1 else 0.0  # of a point
-            pieces.append(
+            yield (
                 f'<rect class="hit" x="{x0 - pad:.1f}" y="{height - y1 - pad:.1f}" '
                 f'width="{x1 - x0 + 2 * pad:.1f}" height="{y1 - y0 + 2 * pad:.1f}">'
                 f"<title>{_clean(hint)}</title></rect>"
             )
-    return Markup("".join([*pieces, "</svg>"]))
-
-
-def _with_one_style(points: re.Match[str]) -> str:
-    """Return the points of a line with the style that all have in one place."""
-    return f"<g{points[1]}{points[3]}>{points[2].replace(points[3], '')}</g>"
 
 
 def _clean(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The figures of a page, each a function of what it shows.
+"""The figures of a page, each a function of the facts that its part of the page has.
 
 Nothing in a figure depends on color alone. All are of the size that they have in a journal: of one
 column (89 mm), or of two (180 mm), with letters of 6.5 and 7 points.
@@ -23,15 +23,12 @@ from sfs_cli.report.drawing import (
     SMALL,
     TWO,
     Chart,
-    Figure,
-    Hints,
-    drawn,
+    Piece,
+    drawing,
     mpl,
-    saved,
     sheet,
 )
-from sfs_cli.report.model import Heatmap, Plane, SampleNotes, Strip
-from sfs_cli.report.words import CLASSES, LOG_ABOVE, MOST_GROUPS, significant
+from sfs_cli.report.model import Part, significant
 
 LEVEL = 0.5
 """Standard deviations for each color of the heatmap."""
@@ -44,46 +41,30 @@ LONGEST, LONGEST_CLASS, NARROW = 18, 16, 14
 cut."""
 ACROSS, GAP = 3, 14.0
 """Single features side by side in a file, and points between them."""
-NAMED_GENES, BARS = 10, 20
-"""Features that the volcano plot names, and whose stability is drawn."""
-SMALLEST, LARGEST = 1e-320, 1e300
-"""Smaller p-values are drawn as this one; larger scores, and infinite ones, are not drawn."""
-DOTS, POINTS = 60, 600
-"""Up to so many scores each has a dot; points of a curve, for more cannot be distinguished."""
+NAMED_GENES = 10
+"""Features that the volcano plot names."""
+DOTS = 60
+"""Up to so many scores each has a dot."""
+CLASSES = 8
+"""Colors of classes; more classes differ by the shape of their points."""
 SHAPES = "os^Dv"
 EXPONENT = re.compile(r"e\+?(-?)0?")
 GROUND = {"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
 """That of words which may lie on points."""
 
 
-# ---- files ---------------------------------------------------------------------------------------
+def draw(part: Part) -> Chart:
+    """Draw the figure of a part."""
+    with drawing():
+        return FIGURES[part.figure](**part.facts)
 
 
-def figure_files(figures: Sequence[Figure], formats: Sequence[str]) -> dict[str, bytes]:
-    """Return figures of a page as files.
-
-    Parameters
-    ----------
-    figures : sequence of Figure
-        Those of the page, each with one chart.
-    formats : sequence of str
-        ``svg``, ``pdf`` or ``png`` (300 dots per inch).
-
-    Returns
-    -------
-    dict
-        The contents of each file, by its name: that of the chart, such as ``heatmap.pdf``.
-    """
-    charts = [figure.charts[0] for figure in figures]
-    return {f"{c.name}.{format}": saved(c, format, dpi=300) for c in charts for format in formats}
-
-
-@drawn
-def without_glyph(figures: Sequence[Figure]) -> list[str]:
+def without_glyph(charts: Sequence[Chart]) -> list[str]:
     """Return the letters of figures that their font lacks: pdf and png show boxes for them."""
-    font = mpl.font_manager.findfont(mpl.rcParams["font.family"][0])
+    with drawing():
+        font = mpl.font_manager.findfont(mpl.rcParams["font.family"][0])
     known = mpl.font_manager.get_font(font).get_charmap()
-    texts = [t for figure in figures for t in figure.charts[0].figure.findobj(mpl.text.Text)]
+    texts = [text for chart in charts for text in chart.figure.findobj(mpl.text.Text)]
     letters = {*"".join(text.get_text() for text in texts)}
     return sorted(letter for letter in letters if ord(letter) not in known)
 
@@ -141,13 +122,21 @@ def name_rows(axes: Any, names: Sequence[str], at: np.ndarray, **how: Any) -> No
         axes.annotate(name, (0, y), xycoords=axes.get_yaxis_transform(), **left, **how)
 
 
-def place(texts: Sequence[Any], figure: Any) -> None:
-    """Leave out texts that would cover an earlier one, or leave the figure."""
-    figure.get_layout_engine().execute(figure)
+def placed(axes: Any, names: Sequence[str], points: np.ndarray, **how: Any) -> None:
+    """Write names at points (k, 2), but none that would cover an earlier one or leave the figure.
+
+    `how` has what all texts share, or a list of what each has.
+    """
+    texts = []
+    for i, (name, point) in enumerate(zip(names, points)):
+        own = {key: value[i] if isinstance(value, list) else value for key, value in how.items()}
+        texts.append(axes.annotate(name, point, textcoords="offset points", bbox=GROUND, **own))
+        texts[-1].set_in_layout(False)
+    axes.figure.get_layout_engine().execute(axes.figure)
     taken: list[Any] = []
     for text in texts:
         box = text.get_window_extent()
-        if box.count_overlaps(taken) or box.x0 < 0 or box.x1 > figure.bbox.width:
+        if box.count_overlaps(taken) or box.x0 < 0 or box.x1 > axes.figure.bbox.width:
             text.remove()
         else:
             taken.append(box)
@@ -156,28 +145,8 @@ def place(texts: Sequence[Any], figure: Any) -> None:
 def color(kind: int, letter: str = "k") -> str:
     """Return the color of a class, or of a level of the outcome (letter q)."""
     return LIGHT[
-        f"{letter}{kind % (CLASSES if letter == 'k' else OUTCOMES)}" if kind >= 0 else "none"
+        "none" if kind < 0 else f"{letter}{kind % (CLASSES if letter == 'k' else OUTCOMES)}"
     ]
-
-
-def class_name(notes: SampleNotes, code: int) -> str:
-    """Name a class, or what is in none."""
-    return notes.classes[code] if code >= 0 else "no label"
-
-
-def kinds_of(found: Heatmap | Plane, n: int) -> tuple[np.ndarray, str]:
-    """Return what n samples are drawn by, and the letter of its colors: k of classes, q of levels.
-
-    It is -1 where there is no class or outcome.
-    """
-    if found.outcome is None:
-        return np.zeros(n, int) if found.codes is None else found.codes, "k"
-    known = np.isfinite(found.outcome)
-    levels, numbers = np.full(n, -1), found.outcome[known]
-    if len(numbers):
-        share = (numbers - numbers.min()) / (np.ptp(numbers) or 1.0)
-        levels[known] = np.minimum(share * OUTCOMES, OUTCOMES - 1)
-    return levels, "q"
 
 
 def dot(kind: int, letter: str = "k") -> dict[str, Any]:
@@ -191,22 +160,25 @@ def dot(kind: int, letter: str = "k") -> dict[str, Any]:
     }
 
 
-def legend(notes: SampleNotes, width: float) -> tuple[dict[str, Any], int]:
-    """Return a legend of the classes with their sizes, as arguments, and its number of rows."""
-    codes = np.asarray(notes.codes)
-    none, *sizes = np.bincount(codes + 1, minlength=len(notes.classes) + 1).tolist()
-    shown = [*enumerate(sizes), *([(-1, none)] if none else [])]
-    labels = [f"{short(class_name(notes, k), LONGEST_CLASS)} ({size:,})" for k, size in shown]
+def legend(
+    classes: Sequence[str], sizes: Sequence[int], width: float
+) -> tuple[dict[str, Any], int]:
+    """Return a legend of classes with their sizes, as arguments, and its number of rows.
+
+    The last size is that of samples without a class.
+    """
+    named = [*enumerate(classes), *([(-1, "no label")] if sizes[-1] else [])]
+    labels = [f"{short(name, LONGEST_CLASS)} ({sizes[k]:,})" for k, name in named]
     columns = max(1, int(width / (width_of(labels) + 20)))
-    handles = [mpl.lines.Line2D([], [], markersize=4.5, **dot(k)) for k, _ in shown]
+    handles = [mpl.lines.Line2D([], [], markersize=4.5, **dot(k)) for k, _ in named]
     key = {"handles": handles, "labels": labels, "ncols": columns}
     return key | {"columnspacing": 1, "handlelength": 1.2}, -(-len(labels) // columns)
 
 
-def scale(cax: Any, letter: str, count: int, ends: tuple[float, float], words: str) -> None:
+def scale(cax: Any, letter: str, count: int, ends: Sequence[float], words: str) -> None:
     """Draw a scale of colors between numbers into axes, with words beside it."""
     colors = mpl.colors.ListedColormap([LIGHT[f"{letter}{level}"] for level in range(count)])
-    values = mpl.cm.ScalarMappable(mpl.colors.Normalize(*ends), colors)
+    values = mpl.cm.ScalarMappable(mpl.colors.Normalize(vmin=ends[0], vmax=ends[1]), colors)
     bar = cax.figure.colorbar(values, cax=cax, orientation="horizontal")
     bar.outline.set_visible(False)
     cax.tick_params(size=0, pad=2)
@@ -214,37 +186,44 @@ def scale(cax: Any, letter: str, count: int, ends: tuple[float, float], words: s
     cax.text(1.04, 0.5, words, va="center", transform=cax.transAxes)
 
 
-def outcome_scale(cax: Any, notes: SampleNotes) -> None:
-    """Draw the colors of the outcomes into axes."""
-    outcome = np.asarray(notes.outcome)
-    known = outcome[np.isfinite(outcome)]
-    low, high = float(known.min()), float(known.max())
-    scale(cax, "q", OUTCOMES, (low, high if high > low else low + 1), "outcome")
+# ---- samples -------------------------------------------------------------------------------------
 
 
-# ---- heatmap -------------------------------------------------------------------------------------
+def heatmap(
+    *,
+    features: Sequence[str],
+    ranks: Sequence[int],
+    cells: Any,
+    columns: Sequence[str],
+    classes: Sequence[str],
+    sizes: Sequence[int],
+    codes: Sequence[int] | None,
+    outcome: Sequence[float] | None,
+    by_class: bool,
+    described: str,
+) -> Chart:
+    """Draw `cells` (g, c): features in samples, or in `columns` of the means of neighbors.
 
-
-@drawn
-def heatmap(found: Heatmap, notes: SampleNotes) -> Chart:
-    """Draw the features in the samples; a column is a sample, or the mean of neighbors."""
-    g, c = found.cells.shape
-    digits = len(str(max(found.ranks)))
-    names = [f"{short(n)}   {r:\u2007>{digits}}" for n, r in zip(found.features, found.ranks)]
+    `codes` are the classes of the columns, or the levels of the outcome, which `outcome` has the
+    ends of.
+    """
+    cells = np.asarray(cells, float)
+    g, c = cells.shape
+    digits = len(str(max(ranks)))
+    names = [f"{short(n)}   {r:\u2007>{digits}}" for n, r in zip(features, ranks)]
     left = width_of(names) + 6
     step = (TWO - left - 2) / c
-    kinds, letter = kinds_of(found, c)
-    starts = np.flatnonzero(np.diff(kinds, prepend=-2)) if found.by_class else np.zeros(0, int)
+    kinds = np.zeros(c, int) if codes is None else np.asarray(codes)
+    starts = np.flatnonzero(np.diff(kinds, prepend=-2)) if by_class else np.zeros(0, int)
     ends = np.append(starts[1:], c)
-    labels = [short(class_name(notes, kinds[at]), LONGEST_CLASS) for at in starts]
+    labels = [short([*classes, "no label"][kinds[at]], LONGEST_CLASS) for at in starts]
     room = (ends - starts) * step
     flat = all(width_of([label]) + 3 <= wide for label, wide in zip(labels, room))
     shown = [flat or wide >= LETTERS for wide in room]
-    drawn_by = found.codes is not None or found.outcome is not None
-    bar = (BAR + 2) * drawn_by
+    bar = (BAR + 2) * (codes is not None)
     head = bar + 3 + (0 if not labels else LETTERS + 3 if flat else width_of(labels) + 5)
-    named = found.codes is None or (labels and all(shown))
-    key, rows = ({}, 0) if named else legend(notes, TWO - left)
+    named = not classes or (labels and all(shown))
+    key, rows = ({}, 0) if named else legend(classes, sizes, TWO - left)
     foot = 24 + 10 * rows
     height = head + g * ROW + foot
     figure = sheet(TWO, height)
@@ -252,36 +231,32 @@ def heatmap(found: Heatmap, notes: SampleNotes) -> Chart:
     axes.set(xlim=(0, c), ylim=(g, 0), xticks=[], facecolor=LIGHT[f"h{LEVELS}"])
     name_rows(axes, names, np.arange(g) + 0.5)
     axes.spines[:].set_visible(False)
-    levels = np.clip(np.round(found.cells / LEVEL), -LEVELS, LEVELS).astype(int) + LEVELS
+    levels = np.clip(np.round(cells / LEVEL), -LEVELS, LEVELS).astype(int) + LEVELS
     tiles(axes, levels, 0.0, ROW, SEAM / step, {k: LIGHT[f"h{k}"] for k in {*range(11)} - {LEVELS}})
     top = -bar / ROW
-    if drawn_by:
-        colors = {int(kind): color(int(kind), letter) for kind in np.unique(kinds)}
+    if codes is not None:
+        letter = "k" if outcome is None else "q"
+        colors = {kind: color(kind, letter) for kind in np.unique(kinds).tolist()}
         tiles(axes, kinds[None], top - 0.5 + BAR / 2 / ROW, BAR, SEAM / step, colors)
     for at, end, label, fits in zip(starts, ends, labels, shown):
-        how = {"ha": "center"} if flat else {"ha": "center", "rotation": 90}
-        axes.text((at + end) / 2, top - 2.5 / ROW, label if fits else "", va="bottom", **how)
+        how = {"ha": "center", "va": "bottom", "rotation": 0 if flat else 90}
+        axes.text((at + end) / 2, top - 2.5 / ROW, label if fits else "", **how)
     axes.vlines(starts[1:], top, g, LIGHT["paper"], linewidth=0.9)
-    line = (foot - 12) / height
+
+    def cax(x: float, width: float) -> Any:
+        return figure.add_axes(((left + x) / TWO, (foot - 12) / height, width / TWO, 5.5 / height))
+
     words = "standard deviations from the mean of the row"
-    cax = figure.add_axes((left / TWO, line, 90 / TWO, 5.5 / height))
-    scale(cax, "h", 2 * LEVELS + 1, (-LEVELS * LEVEL, LEVELS * LEVEL), words)
-    if found.outcome is not None:
-        cax = figure.add_axes(((left + 275) / TWO, line, 70 / TWO, 5.5 / height))
-        outcome_scale(cax, notes)
+    scale(cax(0, 90), "h", 2 * LEVELS + 1, (-LEVELS * LEVEL, LEVELS * LEVEL), words)
+    if outcome is not None:
+        scale(cax(275, 70), "q", OUTCOMES, outcome, "outcome")
     if key:
         figure.legend(**key, loc="lower left", bbox_to_anchor=(left / TWO, 0), borderaxespad=0)
     i, j = np.arange(g), np.arange(c)
-    columns, beside = boxes(j, 0, j + 1, g), boxes(-left / step, i, 0, i + 1)
-    ranked = [f"{name}, rank {rank}" for name, rank in zip(found.features, found.ranks)]
-    what = "samples" if found.samples is not None else f"columns of {counted(notes.n, 'sample')}"
-    return Chart(
-        "heatmap",
-        "The best features in the samples",
-        f"Heatmap of {counted(g, 'feature')} in {c:,} {what}, ordered {found.ordered}.",
-        figure,
-        [(axes, columns, column_hints(found, notes)), (axes, beside, ranked)],
-    )
+    ranked = [f"{name}, rank {rank}" for name, rank in zip(features, ranks)]
+    beside = axes, boxes(-left / step, i, 0, i + 1), ranked
+    hints = [(axes, boxes(j, 0, j + 1, g), columns), beside]
+    return Chart("heatmap", "The best features in the samples", described, figure, hints)
 
 
 def tiles(
@@ -302,318 +277,228 @@ def tiles(
             axes.add_artist(mpl.patches.PathPatch(path, edgecolor=look, clip_on=False, **how))
 
 
-def column_hints(found: Heatmap, notes: SampleNotes) -> list[str]:
-    """Return what columns are: the sample of each, or how many there are."""
-    ends = np.cumsum(found.sizes)
-    hints = [f"samples {a + 1:,} to {b:,} in this order" for a, b in zip(ends - found.sizes, ends)]
-    if found.samples is not None:
-        hints = list(found.samples)
-    if found.codes is None:
-        return hints
-    most = ["" if size == 1 else "most of them " for size in found.sizes]
-    named = [class_name(notes, code) for code in found.codes]
-    return [f"{hint}: {part}{name}" for hint, part, name in zip(hints, most, named)]
+def plane(
+    *,
+    points: Any,
+    titles: Sequence[str],
+    hints: Sequence[str],
+    classes: Sequence[str],
+    sizes: Sequence[int],
+    codes: Sequence[int] | None,
+    outcome: Sequence[float] | None,
+    described: str,
+) -> Chart:
+    """Draw samples as points (p, 2), with the names of classes at their centers.
 
-
-# ---- samples in a plane --------------------------------------------------------------------------
-
-
-@drawn
-def plane(found: Plane, notes: SampleNotes) -> Chart:
-    """Draw the samples as points, with the names of classes at their centers."""
-    n = len(found.points)
-    kinds, letter = kinds_of(found, n)
-    key, rows = ({}, 0) if found.codes is None else legend(notes, ONE - 20)
-    height = 185.0 + 9 * rows + 30 * (found.outcome is not None)
-    figure, axes = framed(found.axes[1], found.axes[0], height)
+    `hints` are the names of few. `codes` and `outcome` are as in `heatmap`.
+    """
+    points = np.asarray(points, float)
+    kinds = np.zeros(len(points), int) if codes is None else np.asarray(codes)
+    key, rows = legend(classes, sizes, ONE - 20) if classes else ({}, 0)
+    height = 185.0 + 9 * rows + 30 * (outcome is not None)
+    figure, axes = framed(titles[1], titles[0], height)
     # not to round numbers: eigenvectors reach 1; above is room for names
     axes.margins(0.04, 0.1, tight=True)
+    letter = "k" if outcome is None else "q"
     for kind in np.unique(kinds).tolist():
-        size = 4.6 if found.samples is not None else 3.0
-        axes.plot(*found.points[kinds == kind].T, markersize=size, **dot(kind, letter))
+        own = points[kinds == kind]
+        axes.plot(*own.T, markersize=4.6 if hints else 3.0, **dot(kind, letter))
     if key:
         figure.legend(**key, loc="outside lower left")
-        place(centers(axes, found.points, kinds, notes), figure)
-    if found.outcome is not None:
+        there = np.unique(kinds[kinds >= 0], return_counts=True)
+        order = there[0][np.argsort(-there[1], kind="stable")]
+        names = [short(classes[k], LONGEST_CLASS) for k in order]
+        extent = np.ptp(points, axis=0)
+        extent[extent == 0] = 1
+        middles = np.array([center(points[kinds == k], extent) for k in order]).reshape(-1, 2)
+        placed(axes, names, middles, xytext=(0, 5), ha="center", weight="bold")
+    if outcome is not None:
         below = 26 / height
         figure.get_layout_engine().set(rect=(0, below, 1, 1 - below))
-        outcome_scale(figure.add_axes((0.1, 0.55 * below, 0.4, 0.2 * below)), notes)
-    hints = list(found.samples or ())
-    if found.codes is not None:
-        hints = [f"{hint}: {class_name(notes, k)}" for hint, k in zip(hints, kinds)]
-    if found.outcome is not None:
-        hints = [f"{hint}: {significant(float(v), 4)}" for hint, v in zip(hints, found.outcome)]
-    return Chart(
-        "plane",
-        "The samples",
-        f"{counted(n, 'sample')} in {found.where}.",
-        figure,
-        [(axes, found.points[: len(hints)], hints)],
-    )
+        cax = figure.add_axes((0.1, 0.55 * below, 0.4, 0.2 * below))
+        scale(cax, "q", OUTCOMES, outcome, "outcome")
+    shown = [(axes, points[: len(hints)], hints)]
+    return Chart("plane", "The samples", described, figure, shown)
 
 
-def centers(axes: Any, points: np.ndarray, codes: np.ndarray, notes: SampleNotes) -> list[Any]:
-    """Write the names of classes above the middle of their points; return the texts."""
-    sizes = np.bincount(codes[codes >= 0], minlength=len(notes.classes))
-    extent = np.ptp(points, axis=0)
-    extent[extent == 0] = 1
-    texts = []
-    for code in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist():
-        own = points[codes == code]
-        # the point nearest to the medians, which may lie between the parts of a class
-        away = np.abs((own - np.median(own, axis=0)) / extent).sum(axis=1)
-        x, _ = middle = own[np.argmin(away)]
-        # above most of the points around it, so that they are seen
-        near = own[np.hypot(*((own - middle) / extent).T) <= 0.12]
-        text = axes.annotate(
-            short(notes.classes[code], LONGEST_CLASS),
-            (x, np.quantile(near[:, 1], 0.9)),
-            (0, 5),
-            textcoords="offset points",
-            ha="center",
-            weight="bold",
-            bbox=GROUND,
-        )
-        text.set_in_layout(False)
-        texts.append(text)
-    return texts
+def center(own: np.ndarray, extent: np.ndarray) -> tuple[float, float]:
+    """Return where a class has its name: above most of the points around the middle one."""
+    # nearest to the medians, which may lie between the parts of a class
+    middle = own[np.abs((own - np.median(own, axis=0)) / extent).sum(axis=1).argmin()]
+    near = own[np.hypot(*((own - middle) / extent).T) <= 0.12]
+    return middle[0], np.quantile(near[:, 1], 0.9)
 
 
-# ---- single features -----------------------------------------------------------------------------
+def features(*, strips: Sequence[Mapping[str, Any]], classes: Sequence[str], xlabel: str) -> Chart:
+    """Draw the values of features, each by class, or as points where `classes` are none.
 
-
-@drawn
-def features(strips: Sequence[Strip], notes: SampleNotes) -> Chart:
-    """Draw the values of features, each by class, against the outcome, or sorted."""
-    by_class = strips[0].pairs is None and notes.codes is not None
-    k = min(len(strips[0].groups), MOST_GROUPS)
-    inner = k * (15.0 if k < 5 else 11.0) if by_class else 52.0
-    above, under = 16.0, 12.0 if by_class else 22.0
+    A strip has ``feature``, ``rank`` and ``groups`` of a class, its values and their median, or
+    ``points`` (p, 2), whose first number is what `xlabel` says.
+    """
+    k = max(len(strip["groups"]) for strip in strips)
+    inner = k * (15.0 if k < 5 else 11.0) or 52.0
+    above, under = 16.0, 12.0 if k else 22.0
     across = min(len(strips), ACROSS)
     wide = (TWO - GAP * (ACROSS - 1)) / ACROSS
     high = above + inner + under
     width = across * (wide + GAP) - GAP
     height = -(-len(strips) // across) * (high + 4) - 4
-    figure = sheet(width, height)
+    figure, pieces = sheet(width, height), []
     for i, strip in enumerate(strips):
-        x, y = i % across * (wide + GAP), height - i // across * (high + 4)
+        x, y = i % across * (wide + GAP), i // across * (high + 4)
         axes = figure.add_subplot()
-        figure.text(
-            x / width, (y - 8) / height, f"{strip.rank}. {short(strip.feature, 28)}", weight="bold"
-        )
         axes.tick_params(labelsize=SMALL, size=0, pad=2.5)
         axes.spines[:].set_visible(False)
-        axes.grid(axis="x" if by_class else "y")
+        axes.grid(axis="x" if k else "y")
         numbered(axes, 5, 4)
-        described = in_classes(axes, strip, notes) if by_class else as_points(axes, strip)
-        beside = [short(name, NARROW) for name in notes.classes]
-        left = 6 + width_of(beside if by_class else [*map(number, axes.get_yticks())], SMALL)
-        box = np.array((x + left, y - above - inner, wide - left - 12, inner))
+        beside = [short(classes[code], NARROW) for code, *_ in strip["groups"]]
+        if k:
+            in_classes(axes, strip["groups"])
+            name_rows(axes, beside, np.arange(k), size=SMALL, color=LIGHT["quiet"])
+        else:
+            points = np.asarray(strip["points"], float)
+            axes.plot(*points.T, "o", color=color(0), markersize=2.9, mew=0, alpha=0.75)
+            axes.set_xlabel(xlabel, size=SMALL, color=LIGHT["quiet"], labelpad=2)
+        left = 6 + width_of(beside or [*map(number, axes.get_yticks())], SMALL)
+        box = np.array((x + left, height - y - above - inner, wide - left - 12, inner))
         axes.set_position(box / (width, height, width, height))
-    one = strips[0]
-    if len(strips) == 1:
-        return Chart(f"strip-{one.rank}", f"Values of {one.feature}", described, figure)
-    words = f"Values of {', '.join(strip.feature for strip in strips)}."
-    return Chart("features", "The best features, one by one", words, figure)
+        name = f"{strip['rank']}. {short(strip['feature'], 28)}"
+        title = {"xytext": (-left, 8), "textcoords": "offset points", "weight": "bold"}
+        axes.annotate(name, (0, 1), xycoords="axes fraction", annotation_clip=False, **title)
+        medians = [
+            f"{short(classes[code], LONGEST_CLASS)} {significant(median, 4)}"
+            for code, _, median in strip["groups"]
+        ]
+        described = f"Medians: {', '.join(medians)}." if k else f"Against the {xlabel}."
+        pieces.append(Piece(f"Values of {strip['feature']}", described, (x, y, wide, high)))
+    words = f"Values of {', '.join(strip['feature'] for strip in strips)}."
+    return Chart("features", "The best features, one by one", words, figure, pieces=pieces)
 
 
-def in_classes(axes: Any, found: Strip, notes: SampleNotes) -> str:
-    """Draw values of a feature by class, with medians; return these in words."""
-    shown = list(enumerate(found.groups))
-    if len(shown) > MOST_GROUPS:
-        shown = sorted(shown, key=lambda each: (-each[1][1], each[0]))[:MOST_GROUPS]
-    for row, (k, (values, median)) in enumerate(shown):
+def in_classes(axes: Any, groups: Sequence[tuple[int, Sequence[float], float]]) -> None:
+    """Draw values of a feature by class, with medians."""
+    for row, (kind, values, median) in enumerate(groups):
         # spread by the golden ratio, which fills a strip evenly, and the same way each time
         aside = ((np.arange(len(values)) * 0.6180339887) % 1 - 0.5) * 0.62
-        axes.plot(values, row + aside, "o", color=color(k), markersize=2.9, mew=0, alpha=0.75)
+        axes.plot(values, row + aside, "o", color=color(kind), markersize=2.9, mew=0, alpha=0.75)
         axes.plot([median] * 2, [row - 0.38, row + 0.38], color=LIGHT["ink"], linewidth=1.2)
-    names = [short(notes.classes[k], NARROW) for k, _ in shown]
-    name_rows(axes, names, np.arange(len(shown)), size=SMALL, color=LIGHT["quiet"])
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    medians = [
-        f"{short(c, LONGEST_CLASS)} {significant(m, 4)}"
-        for c, (_, m) in zip(notes.classes, found.groups)
-    ]
-    return f"Medians: {', '.join(medians)}."
-
-
-def as_points(axes: Any, found: Strip) -> str:
-    """Draw values of a feature against the outcome, or sorted; return words about them."""
-    pairs, title, described = found.pairs, "outcome", "Values against the outcome."
-    if pairs is None:
-        ((values, median),) = found.groups
-        share = np.linspace(0, 100, len(values)) if len(values) > 1 else np.array([50.0])
-        pairs, title = np.column_stack([share, values]), "samples in ascending order, %"
-        described = f"Sorted values, median {significant(median, 4)}."
-    axes.plot(*pairs.T, "o", color=color(0), markersize=2.9, mew=0, alpha=0.75)
-    axes.set_xlabel(title, size=SMALL, color=LIGHT["quiet"], labelpad=2)
-    return described
+    axes.set_ylim(len(groups) - 0.5, -0.5)
 
 
 # ---- evidence ------------------------------------------------------------------------------------
 
 
-@drawn
-def p_values(p: np.ndarray) -> Chart:
-    """Draw a histogram of p-values (m,), with what is expected where nothing is to be found."""
-    counts, edges = np.histogram(p, 20, range=(0, 1))
-    expected = len(p) / len(counts)
+def p_values(*, counts: Sequence[int]) -> Chart:
+    """Draw a histogram of p-values, with what is expected where nothing is to be found."""
+    edges, total = np.linspace(0, 1, len(counts) + 1), sum(counts)
+    expected = total / len(counts)
     figure, axes = framed("number of features", "p-value")
     axes.yaxis.get_major_locator().set_params(integer=True)
-    most = max(counts.max(), expected)
-    heights = np.where(counts, np.maximum(counts, 0.008 * most), 0)  # of a single one is visible
+    least = 0.008 * max(*counts, expected)  # of a single one is visible
+    heights = [max(count, least) if count else 0 for count in counts]
     edge = {"edgecolor": LIGHT["paper"], "linewidth": 0.6}
-    axes.bar(edges[:-1], heights, 0.05, align="edge", color=color(0), **edge)
-    axes.axhline(
-        expected, color=LIGHT["mark"], linewidth=0.9, dashes=(4, 3), label="as many by chance"
-    )
+    axes.bar(edges[:-1], heights, edges[1], align="edge", color=color(0), **edge)
+    dashes = {"linewidth": 0.9, "dashes": (4, 3), "label": "as many by chance"}
+    axes.axhline(expected, color=LIGHT["mark"], **dashes)
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), labelcolor=LIGHT["mark"])
     axes.set(xlim=(0, 1))
-    bars = boxes(edges[:-1], 0, edges[1:], heights)
     hints = [
-        f"{a:.2f} to {a + 0.05:.2f}: {counted(b, 'feature')}"
-        for a, b in zip(edges, counts.tolist())
+        f"{a:.2f} to {b:.2f}: {counted(k, 'feature')}" for a, b, k in zip(edges, edges[1:], counts)
     ]
-    return Chart(
-        "p-values",
-        "Distribution of the p-values",
-        f"{counts[0]:,} of {counted(len(p), 'p-value')} are below {edges[1]:.2f}.",
-        figure,
-        [(axes, bars, hints)],
-    )
+    described = f"{counts[0]:,} of {counted(total, 'p-value')} are below {edges[1]:.2f}."
+    bars = axes, boxes(edges[:-1], 0, edges[1:], heights), hints
+    return Chart("p-values", "Distribution of the p-values", described, figure, [bars])
 
 
-@drawn
-def volcano(changes: np.ndarray, p: np.ndarray, names: Sequence[str], title: str) -> Chart:
-    """Draw -log10 of p-values (m,) against changes (m,); `names` are of the first ones.
-
-    `title` is that of the axis of the changes.
-    """
-    height = -np.log10(np.maximum(p, SMALLEST))
-    figure, axes = framed("−log10 of the p-value", short(title, 60), 175.0)
-    first = min(len(names), len(p))
-    # one point of each small square is enough: a million points become a few thousand
-    points = np.column_stack([changes, height])
-    squares = np.round(
-        (points - points.min(axis=0)) / (np.ptp(points, axis=0) + 1e-300) * (190, 110)
-    )
-    _, kept = np.unique(squares[first:].astype(int), axis=0, return_index=True)
+def volcano(
+    *, best: Any, others: Any, names: Sequence[str], hints: Sequence[str], xlabel: str, m: int
+) -> Chart:
+    """Draw -log10 of p-values against changes, (k, 2) of the best features and of the others."""
+    best, others = (np.asarray(points, float).reshape(-1, 2) for points in (best, others))
+    figure, axes = framed("−log10 of the p-value", short(xlabel, 60), 175.0)
     axes.margins(x=0.03, tight=False)
-    axes.plot(*points[first + kept].T, "o", color=LIGHT["quiet"], markersize=1.8, mew=0, alpha=0.5)
-    axes.plot(*points[:first].T, markersize=4, **dot(0))
+    axes.plot(*others.T, "o", color=LIGHT["quiet"], markersize=1.8, mew=0, alpha=0.5)
+    axes.plot(*best.T, markersize=4, **dot(0))
     axes.set_ylim(bottom=0)
-    if axes.get_xlim()[0] <= 0 <= axes.get_xlim()[1]:
+    low, high = axes.get_xlim()
+    if low <= 0 <= high:
         axes.axvline(0, color=LIGHT["quiet"], linewidth=0.6, dashes=(2, 3), zorder=0)
-    texts, middle = [], sum(axes.get_xlim()) / 2
-    for point, name in zip(points, names[:NAMED_GENES]):
-        away, ha = ((-4, -2.5), "right") if point[0] > middle else ((4, -2.5), "left")
-        how = {"textcoords": "offset points", "ha": ha, "size": SMALL, "bbox": GROUND}
-        texts.append(axes.annotate(short(name, 14), point, away, **how))
-        texts[-1].set_in_layout(False)
-    place(texts, figure)
-    hints = [
-        f"{name}: {significant(float(change), 3)}, p = {significant(float(value), 3)}"
-        for name, change, value in zip(names, changes, p)
-    ]
-    described = f"The largest of {len(p):,} values is {height.max():.3g}."
-    of_best = axes, points[:first], hints
-    return Chart("volcano", "Change and p-value", described, figure, [of_best])
+    left = (best[:, 0] > (low + high) / 2).tolist()
+    how = {"xytext": [(-4 if each else 4, -2.5) for each in left], "size": SMALL}
+    sides = ["right" if each else "left" for each in left]
+    placed(axes, [short(name, 14) for name in names[:NAMED_GENES]], best, ha=sides, **how)
+    largest = max(points[:, 1].max(initial=0) for points in (best, others))
+    described = f"The largest of {m:,} values is {largest:.3g}."
+    return Chart("volcano", "Change and p-value", described, figure, [(axes, best, hints)])
 
 
-@drawn
-def score_curve(scores: np.ndarray, *, larger_is_better: bool) -> Chart:
-    """Draw finite scores, shape (m,), from best to worst against rank."""
-    m = len(scores)
-    log = m > LOG_ABOVE
-    kept = downsample(scores, log=log)
+def score_curve(
+    *, ranks: Sequence[int], scores: Sequence[float], log: bool, larger_is_better: bool
+) -> Chart:
+    """Draw scores against ranks, best first, on an axis of logarithms with `log`."""
+    m, few = ranks[-1], len(ranks) <= DOTS
     better = "larger" if larger_is_better else "smaller"
     words = f"rank, 1 to {m:,} (logarithmic)" if log else "rank"
     figure, axes = framed(f"score ({better} is better)", words)
-    style = {"color": color(0), "linewidth": 1.2, "marker": "o" if m <= DOTS else ""}
-    axes.plot(kept + 1, scores[kept], **style, markersize=4, markeredgecolor=LIGHT["paper"])
+    style = {"color": color(0), "linewidth": 1.2, "marker": "o" if few else ""}
+    axes.plot(ranks, scores, **style, markersize=4, markeredgecolor=LIGHT["paper"])
     if log:
         axes.set(xscale="log", xlim=(1, m))
         axes.xaxis.set_major_formatter(mpl.ticker.EngFormatter(sep=""))
-        axes.minorticks_off()
-        minor = [k * 10**power for power in range(len(str(m))) for k in range(2, 10)]
-        minor = [value for value in minor if value < m]
-        # of a mark downwards
-        marks = {"marker": 3, "markersize": 2, "clip_on": False}
-        bottom = {"color": LIGHT["quiet"], "transform": axes.get_xaxis_transform()}
-        axes.plot(minor, [0] * len(minor), linestyle="none", mew=0.6, **marks, **bottom)
+        axes.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
     else:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlim(0.5, m + 0.5)
-    shown = kept[: m if m <= DOTS else 0]
-    at = np.column_stack([shown + 1, scores[shown]])
-    hints = [f"rank {rank + 1}: {significant(scores[rank])}" for rank in shown]
-    return Chart(
-        "score-curve",
-        "Score against rank",
-        f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}.",
-        figure,
-        [(axes, at, hints)],
-    )
+    hints = [f"rank {k}: {significant(s)}" for k, s in zip(ranks, scores) if few]
+    at = np.column_stack([ranks, scores])[: len(hints)]
+    described = f"{counted(m, 'score')} from {significant(scores[0])} to {significant(scores[-1])}."
+    return Chart("score-curve", "Score against rank", described, figure, [(axes, at, hints)])
 
 
-def downsample(scores: np.ndarray, *, log: bool = False, limit: int = POINTS) -> np.ndarray:
-    """Choose the points of a sorted curve that show its shape: a million points become hundreds.
-
-    One half is evenly spaced along the rank axis, the other along the score axis, so that neither
-    a long flat part nor a steep step loses its corners.
-
-    Of sorted scores, shape (m,), it returns about `limit` ascending positions, all of them where m
-    is not larger; the first and the last are among them.
-    """
-    m = len(scores)
-    if m <= limit:
-        return np.arange(m)
-    half = limit // 2
-    along = np.geomspace(1, m, half) - 1 if log else np.linspace(0, m - 1, half)
-    rising = scores if scores[-1] >= scores[0] else -scores
-    levels = np.linspace(rising[0], rising[-1], half // 2)
-    corners = np.searchsorted(rising, levels)
-    chosen = np.concatenate([along.round(), corners, corners - 1, [0, m - 1]])
-    return np.unique(np.clip(chosen, 0, m - 1).astype(np.intp))
-
-
-@drawn
-def bars(name: str, title: str, names: Sequence[str], shares: np.ndarray) -> Chart:
+def bars(*, name: str, title: str, names: Sequence[str], shares: Sequence[float]) -> Chart:
     """Draw a share (k,), from 0 on, of each name."""
     figure, axes = framed("", "", 30 + 10.0 * len(names), grid="x")
     axes.barh(np.arange(len(names)), shares, 0.7, color=color(0))
     name_rows(axes, [short(each) for each in names], np.arange(len(names)))
-    axes.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, max(1.0, shares.max())), xlabel=title)
+    axes.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, max(1.0, *shares)), xlabel=title)
     parts = [f"{each} {share:.3g}" for each, share in zip(names, shares)]
     return Chart(name, title, f"{'; '.join(parts)}.", figure)
 
 
-Curve = Sequence[tuple[int, float, float, float]]
-"""Lengths of a list, its measure, and the limits of an interval, NaN where there is none."""
-
-
-@drawn
-def curves(measure: str, found: Mapping[str, Curve]) -> Chart:
+def curves(*, measure: str, found: Mapping[str, Sequence[Sequence[float | None]]]) -> Chart:
     """Draw a measure of each list by its length, with intervals.
 
+    A list has lengths, its measure, and the limits of an interval, None where there is none.
     Lengths are at equal distances. Lists differ by color and by the shape of their points.
     """
-    lengths = sorted({k for curve in found.values() for k, *_ in curve})
+    of_lists = [np.array(curve, float) for curve in found.values()]
+    lengths = np.unique(np.concatenate([curve[:, 0] for curve in of_lists]))
     figure, axes = framed(measure, "features", 145.0 + 9 * -(-len(found) // 2))
-    hints = list[Hints]()
-    for i, (name, curve) in enumerate(found.items()):
-        aside = 0.3 * ((i + 0.5) / len(found) - 0.5)
-        x = np.array([lengths.index(k) + aside for k, *_ in curve])
-        _, value, low, high = np.array(curve).T
+    hints: list[Any] = []
+    for i, (name, curve) in enumerate(zip(found, of_lists)):
+        k, value, low, high = curve.T
+        x = np.searchsorted(lengths, k) + 0.3 * ((i + 0.5) / len(found) - 0.5)
         axes.vlines(x, low, high, color(i), alpha=0.5, linewidth=1.6)
         style = dot(i) | {"linestyle": "solid", "linewidth": 1.2, "markersize": 4.6}
         axes.plot(x, value, **style)
-        texts = [f"{name}, {k:,}: {v:.3f}" for k, v, *_ in curve]
+        texts = [f"{name}, {length:,.0f}: {v:.3f}" for length, v in zip(k, value)]
         hints.append((axes, np.column_stack([x, value]), texts))
-    axes.set_xticks(range(len(lengths)), [f"{k:,}" for k in lengths])
+    axes.set_xticks(range(len(lengths)), [f"{k:,.0f}" for k in lengths])
     axes.set_xlim(-0.5, len(lengths) - 0.5)
     labels = [short(name, 34) for name in found]  # given so, for else those with a _ are left out
     figure.legend(axes.lines, labels, loc="outside lower left", ncols=2)
-    return Chart(
-        "curves", f"{measure} by length", f"{measure} of {'; '.join(found)}.", figure, hints
-    )
+    described = f"{measure} of {'; '.join(found)}."
+    return Chart("curves", f"{measure} by length", described, figure, hints)
+
+
+FIGURES: Mapping[str, Any] = {
+    "heatmap": heatmap,
+    "features": features,
+    "plane": plane,
+    "p-values": p_values,
+    "volcano": volcano,
+    "score-curve": score_curve,
+    "bars": bars,
+    "curves": curves,
+}
+"""What draws each figure that a part of a page can have."""

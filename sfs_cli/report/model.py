@@ -1,15 +1,18 @@
-"""The contents of a report, for the page and the MultiQC file."""
+"""The contents of a page: what parts of a run say of themselves, and the form of ``page.json``."""
 
 from __future__ import annotations
 
+import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 Pairs = list[tuple[str, str]]
 """Names, and what is said of each."""
+TURNING = ("R", "AL", "AN", "RLE", "RLO", "LRE", "LRO", "PDF", "RLI", "LRI", "FSI", "PDI")
+"""Kinds of characters (Unicode Annex 9) that change the order of the text around them."""
 
 
 def as_pairs(facts: Mapping[str, Any]) -> Pairs:
@@ -71,104 +74,111 @@ def agreement_table(names: Sequence[str], taus: Sequence[Sequence[float]]) -> Ta
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SampleNotes:
-    """What labels say of the n samples: a class of each, an outcome, or nothing."""
+class Cell(NamedTuple):
+    """A table cell: what is shown, the number to sort by, its shade from -1 to 1, and a hint."""
 
-    n: int
-    classes: Sequence[str] = ()
-    codes: np.ndarray | None = None  # (n,), indices of classes, -1 without one
-    outcome: np.ndarray | None = None  # (n,), NaN where there is none
-    used: bool = False  # whether the ranking was made with them
+    shown: str
+    key: str = ""
+    shade: float | None = None
+    hint: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Heatmap:
-    """The best features in the samples, in an order of both."""
+class Grid(NamedTuple):
+    """A table, ready to be shown."""
 
-    features: Sequence[str]  # of each row
-    ranks: Sequence[int]
-    cells: np.ndarray  # (g, c): means of the samples of a column, each row of mean 0 and sd 1
-    sizes: np.ndarray  # (c,): number of samples of each column
-    codes: np.ndarray | None  # (c,): the class of most of its samples
-    outcome: np.ndarray | None  # (c,): their mean outcome
-    samples: Sequence[str] | None  # of each column, where it is one
-    ordered: str  # how the columns are ordered
-    by_class: bool  # first by class
+    columns: Sequence[tuple[str, bool, str]]  # name, whether it holds numbers, meaning
+    rows: list[list[Cell]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plane:
-    """The samples, or evenly spaced ones of many, as points."""
+class Part:
+    """A section of a page, and what is in it: words, a figure, or a table."""
 
-    points: np.ndarray  # (p, 2)
-    codes: np.ndarray | None  # (p,), as in `SampleNotes`
-    outcome: np.ndarray | None  # (p,)
-    samples: Sequence[str] | None  # the names of few
-    axes: tuple[str, str]
-    where: str  # which plane it is
-    drawn: str  # how many are drawn, where not all are
-    # sizes of the groups that are apart here; None if the graph shows some, or no graph is known
-    apart: Sequence[int] | None = None
-    notes: SampleNotes | None = None  # the groups, where they are drawn for lack of labels
+    heading: str
+    text: str = ""
+    figure: str = ""  # its name, as of its files: what draws it is in `sfs_cli.report.figures`
+    facts: Mapping[str, Any] = field(default_factory=dict)  # the arguments of that
+    # ``side``, with the words beside the figure, ``wide``, or a ``grid`` of its axes
+    shape: str = "side"
+    grid: Grid | None = None
+    of_best: bool = False  # whether it is the table of the best features
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strip:
-    """The values of a feature: of each class, against an outcome, or all of them."""
+class Page:
+    """All that a page shows, in its order."""
 
-    feature: str
-    rank: int
-    groups: Sequence[tuple[np.ndarray, float]] = ()  # ascending values and their median
-    pairs: np.ndarray | None = None  # (p, 2): outcome and value
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pictures:
-    """What the pictures of the best features show."""
-
-    notes: SampleNotes
-    heatmap: Heatmap
-    plane: Plane | None
-    strips: Sequence[Strip]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """Columns of the features with a score, best first, that have a picture."""
-
-    p_values: np.ndarray | None = None  # (m,)
-    changes: np.ndarray | None = None  # (m,): differences between the means of two classes
-    change: str = ""  # which class less which
-    log2: bool = False  # whether the changes are logarithms to base 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportData:
-    """The contents of a report."""
-
-    title: str  # what was ranked, such as the name of the matrix
-    sentences: Sequence[str] = ()  # of the first paragraph, after what was ranked and the best
-    made_from: str = ""  # such as: on 72 samples (47 ALL, 25 AML)
-    method: str  # its title
-    how: str  # how to read a score, in a sentence or two
-    larger_is_better: bool
-    # from best to worst, without NaN: of all features with a score, or of those that pruning kept
-    scores: np.ndarray
-    n_features: int
-    command: str  # the command line that reproduces this ranking
-    version: str  # of the program
-    n_unscored: int = 0  # number of features without a score
-    n_left_out: int = 0  # number of those that took no part, not even in the graph
-    reasons: Mapping[str, int] = field(default_factory=dict)  # why: status -> number of features
-    reading: str = ""  # of the eigenvalues, in a sentence or two
-    top: Sequence[Mapping[str, object]] = ()  # the best features: column -> value, in order
-    meanings: Mapping[str, str] = field(default_factory=dict)  # of these columns
-    gene_links: str | None = None  # the kind of ids, where the features are links to gene pages
-    pictures: Pictures | None = None
-    evidence: Evidence = Evidence()
-    tables: Sequence[Table] = ()
-    facts: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()  # heading, names and values
+    kicker: str  # what kind of page
+    title: str  # what was asked, such as the file and the classes
+    method: str = ""
+    summary: Sequence[str] = ()  # a paragraph, or the points of a list
     warnings: Sequence[str] = ()
+    parts: Sequence[Part] = ()
+    facts: Sequence[tuple[str, Pairs]] = ()  # heading, names and values
+    command: str  # the command line that makes the result again
     reference: str = ""  # what to cite; a DOI in it becomes a link
-    downloads: Sequence[tuple[str, str]] = ()  # files beside the page: name, description
+    files: Sequence[tuple[str, str]] = ()  # beside the page: name, description
+    n_scored: int = 0  # features with a score, which gene sets are tested among
+    version: str  # of the program
+
+
+def table_part(table: Table) -> Part:
+    """Return a table as a section."""
+    grid = arranged(table.columns, table.rows, table.digits, table.shade)
+    return Part(heading=table.heading, text=table.note, grid=grid)
+
+
+def arranged(
+    names: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    digits: int = 6,
+    full: float | None = None,
+    meanings: Mapping[str, str] = {},
+) -> Grid:
+    """Arrange values; a column is numeric if it has nothing but numbers and missing values.
+
+    Numbers have significant `digits`, and are shaded by their size, completely at `full`.
+    """
+    columns = []
+    for i, name in enumerate(names):
+        present = [row[i] for row in rows if row[i] is not None]
+        numeric = bool(present) and all(map(is_number, present))
+        columns.append((name, numeric, meanings.get(name, "")))
+    cells = [
+        [_cell(value, digits, full, numeric=of[1]) for value, of in zip(row, columns)]
+        for row in rows
+    ]
+    return Grid(columns, cells)
+
+
+def _cell(value: object, digits: int, full: float | None, *, numeric: bool) -> Cell:
+    number = float(str(value)) if is_number(value) else math.nan
+    shown = significant(value, digits)
+    if not numeric or math.isnan(number):  # what has no key comes last
+        return Cell(shown)
+    shade = None if full is None else round(max(-1.0, min(1.0, number / full)), 3)
+    key = str(value) if isinstance(value, Integral) else repr(number)
+    return Cell(shown, key.replace("inf", "Infinity"), shade)  # as the script reads it
+
+
+def significant(value: object, digits: int = 6) -> str:
+    """Format a table cell: numbers with significant digits, a dash for a missing value."""
+    if value is None or (isinstance(value, Real) and math.isnan(value)):
+        return "–"
+    if not is_number(value):
+        return str(value)
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
+    return f"{value:#.{digits}g}".removesuffix(".") if value else "0"
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a number; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def isolated(name: object) -> str:
+    """Return a name for a sentence, whose order letters from right to left cannot change."""
+    text = " ".join(str(name).split())
+    turns = any(unicodedata.bidirectional(letter) in TURNING for letter in text)
+    return f"\u2068{text}\u2069" if turns else text

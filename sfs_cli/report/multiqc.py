@@ -12,8 +12,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.report.model import ReportData
-
 RANKING, EVALUATED = "sfs_mqc.json", "sfs_evaluation_mqc.json"
 SELECTED, GENERAL = "sfs_selection_mqc.json", "sfs_general_mqc.json"
 """The files of MultiQC's tables, the last one of General Statistics."""
@@ -71,12 +69,6 @@ def section(file: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         for row, cells in rows.items()
     }
     return found
-
-
-def ranking_cells(data: ReportData) -> dict[str, Any]:
-    """Return the row of a ranking: what its columns have in common with the report, and more."""
-    best = data.top[0]["feature"] if data.top else None
-    return vars(data) | {"top_feature": best, "n_warnings": len(data.warnings)}
 
 
 def _kept(row: str) -> str:

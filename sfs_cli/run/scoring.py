@@ -28,11 +28,11 @@ from sfs_cli.options.graph import LABELS_ALONE
 from sfs_cli.options.testing import moderates
 from sfs_cli.provenance import RunFacts
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.report.model import Pictures
 from sfs_cli.run.guards import guard_graph
 from sfs_cli.run.load import Run
 from sfs_cli.run.marker_table import Markers
 from sfs_cli.run.needs import SCORES, graph_asked, needed
+from sfs_cli.run.pictures import Pictures
 from sfs_cli.tables import header
 
 SPECTRUM_SAMPLES = 5000

@@ -27,12 +27,12 @@ from sfs_cli.ranking.aggregate import aggregate, best_of
 from sfs_cli.ranking.aggregations import AGGREGATIONS
 from sfs_cli.ranking.agreement import TOPS, Agreement, agreement, correlations
 from sfs_cli.ranking.table import Ranking, rank_features
-from sfs_cli.report.model import ReportData, Table, agreement_table
+from sfs_cli.report.model import Page, Table, agreement_table
 from sfs_cli.run.identity import any_same, same_matrix
 from sfs_cli.run.ties import ties
 from sfs_cli.workflow import outputs
 from sfs_cli.workflow.lists import RankedList, Source, list_names, matrix_of, read_lists
-from sfs_cli.workflow.report_data import of_ranking
+from sfs_cli.workflow.report_data import ranking_page
 
 STATUS = ("ok", "not ranked", "below the top of every list")
 MOST_COMPARED = 20
@@ -86,8 +86,8 @@ def run(config: AggregateConfig, messages: Messages) -> bytes:
         }
 
         def complete(record: dict[str, Any]) -> outputs.Writers:
-            contents = partial(_report_data, config, result, found, record["warnings"])
-            return outputs.ranking_writers(config, ranking, contents)
+            page = _page(config, result, found, record["warnings"])
+            return outputs.ranking_writers(config, ranking, page)
 
         def summarize() -> None:
             messages.note(
@@ -161,17 +161,16 @@ def _warn_of_one_alone(lists: list[RankedList], messages: Messages) -> None:
             return
 
 
-def _report_data(
+def _page(
     config: AggregateConfig,
     result: Aggregated,
     found: Agreement | None,
     warnings: list[str],
-    ranking: Ranking,
-) -> ReportData:
-    """Return the contents of the report, which depend on the lists and the options only."""
-    how = AGGREGATIONS[config.how]
+) -> Page:
+    """Return the page, which depends on the lists and the options only."""
+    how, ranking = AGGREGATIONS[config.how], result.ranking
     names = [each.name for each in result.lists]
-    score = -result.ranking.score if ranking.larger_is_better else result.ranking.score
+    score = -ranking.score if ranking.larger_is_better else ranking.score
     rows: list[list[object]] = []
     for each, ranks, weight in zip(result.lists, result.ranks[ranking.order].T, config.weights):
         both = ~np.isnan(ranks + score)
@@ -204,17 +203,17 @@ def _report_data(
             digits=3,
         )
         tables += [agreement_table(names, found.kendall.tolist()), pairs]
-    return ReportData(
-        **of_ranking(ranking),
-        made_from=f"in {counted(len(names), 'list')}",
+    return ranking_page(
+        ranking,
+        f" in {counted(len(names), 'list')}",
+        how.meaning,
         title=listed(names, 4),
         method=how.title[:1].upper() + how.title[1:],
-        how=how.meaning,
         tables=tables,
         warnings=warnings,
         command=shlex.join([*command(config), "--out", "results"]),
         reference=how.reference,
-        downloads=[
+        files=[
             (f"ranking.{config.format}", "the ranking of all features, with the rank in each list"),
             (provenance.NAME, "options, inputs, versions and digests of this run"),
         ],

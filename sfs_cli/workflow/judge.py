@@ -89,6 +89,7 @@ from sfs_cli.workflow.judged import (
     Measured,
     file_names,
     log_summary,
+    page_of,
     tables_of,
 )
 from sfs_cli.workflow.lists import RankedList, Source, list_names, matrix_of, read_lists
@@ -112,7 +113,12 @@ def run(config: JudgeConfig, messages: Messages) -> bytes:
         if evaluating:
             found.facts["config"] = recorded(config, config.pinned)
         summary = partial(log_summary, found, messages)
-        return outputs.Made.of_tables(tables_of(found, messages), found.facts, summary)
+        made = outputs.Made.of_tables(tables_of(found), found.facts, summary)
+
+        def complete(record: dict[str, Any]) -> outputs.Writers:
+            return made.complete(record) | outputs.page_files(page_of(found, config, messages))
+
+        return made._replace(complete=complete)
 
     options = recorded(config) if evaluating else None
     describe = partial(outputs.describe_files, _inputs(config))

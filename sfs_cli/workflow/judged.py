@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfs_cli.compute.memory import format_size
-from sfs_cli.display import shown
 from sfs_cli.errors import counted
 from sfs_cli.evaluation.classify import Fold
 from sfs_cli.evaluation.held_out import Task
@@ -26,7 +25,7 @@ from sfs_cli.options.compare import ALL, CONTROLS, RANDOM, VARIABLE, CompareConf
 from sfs_cli.options.evaluate import JudgeConfig
 from sfs_cli.options.grammar import command, split
 from sfs_cli.provenance import versions
-from sfs_cli.report.model import Table
+from sfs_cli.report.model import Page, Part, Table, table_part
 from sfs_cli.report.multiqc import EVALUATED
 from sfs_cli.run.load import Run
 from sfs_cli.tables import FILES, header
@@ -191,12 +190,13 @@ def file_names(config: JudgeConfig) -> list[str]:
         *([VERDICTS, FOLDS] if config.labels is not None else []),
         *([ENRICHMENT] if config.sets else []),
         *(EVALUATED, *outputs.FOR_MULTIQC),
-        *([OVERLAP, METHODS, outputs.REPORT] if several else []),
+        *([OVERLAP, METHODS] if several else []),
+        *(outputs.REPORT, outputs.PAGE),
     ]
 
 
-def tables_of(found: Judged, messages: Messages) -> outputs.Tables:
-    """Return the files by their names, as `file_names` has them."""
+def tables_of(found: Judged) -> outputs.Tables:
+    """Return the tables by their names, in the order of `file_names`."""
     config = found.config
     several = isinstance(config, CompareConfig)
     main, tables = CURVES if several else EVALUATION, outputs.Tables()
@@ -232,9 +232,6 @@ def tables_of(found: Judged, messages: Messages) -> outputs.Tables:
         shared = [(a, b, k, o.shared, o.by_chance, o.jaccard) for a, b, k, o in found.overlaps]
         tables[OVERLAP] = table_bytes(header(OVERLAP), shared)
         tables[METHODS] = table_bytes(header(METHODS), _methods(found, config))
-        if config.out is not None:
-            page = _page(found, config, messages, list(tables))
-            tables[outputs.REPORT] = shown(page).encode()
     return tables
 
 
@@ -261,43 +258,44 @@ def _methods(found: Judged, config: CompareConfig) -> list[Row]:
     return rows
 
 
-def _page(found: Judged, config: CompareConfig, messages: Messages, names: list[str]) -> str:
+def page_of(found: Judged, config: JudgeConfig, messages: Messages) -> Page:
     """Return the page: what held-out samples tell of each list, or else its redundancy."""
-    from sfs_cli.report.drawing import Figure
-    from sfs_cli.report.figures import curves as chart_of
-    from sfs_cli.report.page import compiled, grids
-
     main, model = found.main
     in_words = found.task.best_known if model else main
     own = [m for m in found.rows if m.value == m.value]
-    tables = [
-        Table(
+    curves: dict[str, list[tuple[int, float, float, float]]] = {}
+    for m in own:
+        if m.name != ALL:
+            curve = curves.setdefault(f"{m.name}, {m.selection}", [])
+            curve.append((m.length, m.value, m.low, m.high))
+    parts = []
+    if curves:  # of single features no redundancy is known
+        words, facts = (
+            "Means, and 95% intervals where known.",
+            {"measure": in_words, "found": curves},
+        )
+        heading = f"{in_words} by length"
+        parts = [Part(heading=heading, text=words, figure="curves", facts=facts)]
+    for heading, rows in ((in_words, own), ("stability over the folds", found.stable)):
+        table = Table(
             heading=heading,
             columns=("list", "chosen on", "features", "mean", "low", "high"),
             rows=[(*m[:3], m.value, m.low, m.high) for m in rows],
             note=FILES[CURVES].columns["low"] if model else "",
             digits=3,
         )
-        for heading, rows in ((in_words, own), ("stability over the folds", found.stable))
-    ]
-    curves: dict[str, list[tuple[int, float, float, float]]] = {}
-    for m in own:
-        if m.name != ALL:
-            curve = curves.setdefault(f"{m.name}, {m.selection}", [])
-            curve.append((m.length, m.value, m.low, m.high))
-    figures = []
-    if curves:  # of single features no redundancy is known
-        caption = "Means, and 95% intervals where known."
-        figures = [Figure(f"{in_words} by length", caption, [chart_of(in_words, curves)])]
-    return compiled("compare.html.j2").render(
-        title=config.matrix_name,
-        sentences=found.sentences,
-        warnings=messages.warnings,
-        figures=figures,
-        tables=grids(table for table in tables if table.rows),
-        command=shlex.join([*command(config), "--out", "results"]),
-        files=[(name, FILES[name].meaning) for name in names],
+        parts += [table_part(table)] if rows else []
+    several = isinstance(config, CompareConfig)
+    beside = [name for name in file_names(config) if name not in (outputs.REPORT, outputs.PAGE)]
+    return Page(
         version=versions()["sfs"],
+        kicker="Comparison of rankings" if several else "Evaluation of feature lists",
+        title=config.matrix_name,
+        summary=found.sentences,
+        warnings=messages.warnings,
+        parts=parts,
+        command=shlex.join([*command(config), "--out", "results"]),
+        files=[(name, FILES[name].meaning) for name in beside],
     )
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -41,21 +41,14 @@ from sfs_cli.options.fields import flag
 from sfs_cli.options.grammar import joined
 from sfs_cli.options.rank import OutputFields
 from sfs_cli.provenance import InputFile
-from sfs_cli.report import stored
-from sfs_cli.report.multiqc import (
-    GENERAL,
-    RANKING,
-    ranking_cells,
-    row_name,
-    section,
-)
+from sfs_cli.report.multiqc import GENERAL, RANKING, row_name, section
 from sfs_cli.run.config import ReadFile, input_files
 
 if TYPE_CHECKING:
     from sfs_cli.ranking.table import Ranking
-    from sfs_cli.report.model import ReportData
+    from sfs_cli.report.model import Page
 
-REPORT = "report.html"
+REPORT, PAGE = "report.html", "page.json"
 VERSIONS = "sfs_mqc_versions.yml"
 FOR_MULTIQC = (GENERAL, VERSIONS)
 """General Statistics of MultiQC and its versions of software: beside a table of every result."""
@@ -179,44 +172,53 @@ def is_made(
 
 def ranking_files(config: OutputFields) -> tuple[str, ...]:
     """Return the names of the files that every ranking has, the table first."""
-    return (f"ranking.{config.format}", REPORT, stored.NAME, RANKING, *FOR_MULTIQC)
+    return (f"ranking.{config.format}", REPORT, PAGE, RANKING, *FOR_MULTIQC)
 
 
 def ranking_writers(
     config: OutputFields,
     ranking: Ranking,
-    contents: Callable[[Ranking], ReportData],
+    page: Page,
     threads: int = 1,
     home: Path | None = None,
 ) -> Writers:
     """Return what writes the files of a ranking; `threads` make the lines of the table.
 
-    `contents` returns those of the page, which is drawn of nothing but what the other files hold:
-    `sfs report` draws the same. `home` is the folder that the command was given in, where it works
-    in another.
+    `home` is the folder that the command was given in, where it works in another.
     """
-    from sfs_cli.io.results.writers import as_written, write_ranking
-    from sfs_cli.report.page import render
-
-    in_order = ThreadExecutor(threads).map
-    written = as_written(ranking, config.format, in_order)
-    columns: dict[str, Any] = {"score": written.score, **written.extra}
-    data = contents(written)
-    kept = stored.to_json(data)
+    from sfs_cli.io.results.writers import write_ranking
 
     def table(path: Path) -> None:
-        write_ranking(ranking, path, config.format, in_order)
+        write_ranking(ranking, path, config.format, ThreadExecutor(threads).map)
 
-    def page(path: Path) -> None:
-        drawn = render(stored.from_json(kept, columns.__getitem__))
-        path.write_text(drawn, encoding="utf-8")
-
-    sections = for_multiqc(config, RANKING, {data.method: ranking_cells(data)}, home)
-    return {
-        f"ranking.{config.format}": table,
-        REPORT: page,
-        **writing({stored.NAME: kept.encode(), **sections}),
+    top = next(iter(ranking.feature[: min(1, ranking.n_scored)]), None)
+    cells = {
+        "title": page.title,
+        "method": page.method,
+        "n_features": len(ranking),
+        "n_unscored": len(ranking) - page.n_scored,
+        "top_feature": top,
+        "n_warnings": len(page.warnings),
     }
+    sections = for_multiqc(config, RANKING, {page.method: cells}, home)
+    return {f"ranking.{config.format}": table, **page_files(page), **writing(sections)}
+
+
+def to_json(page: Page) -> str:
+    """Return a page as JSON (RFC 8259), the same bytes for the same page; NaN is null."""
+    return json.dumps(provenance.plain(asdict(page)), separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def page_files(page: Page) -> Writers:
+    """Return what writes a page, and what it shows, from which `sfs report` draws it again."""
+    from sfs_cli.report.page import from_json, render
+
+    kept = to_json(page)
+
+    def draw(path: Path) -> None:
+        path.write_text(render(from_json(kept)), encoding="utf-8")
+
+    return {REPORT: draw, **writing({PAGE: kept.encode()})}
 
 
 def for_multiqc(

@@ -506,16 +506,16 @@ def _made(config: RankConfig, result: RankResult, messages: Messages, home: Path
         found = ranking_facts(result.ranking) | {"eigenvalues": result.scored.eigenvalues}
         record["result"] = found
         known = cast("RunRecord", provenance.plain(record))
-        contents = partial(
-            report_data,
+        page = report_data(
             result.config,
             known,
             [*sections(known, result.method)],
+            result.ranking,
             groups=result.groups,
             pictures=result.pictures,
         )
         threads = result.facts["plan"]["threads"]
-        writers = ranking_writers(config, result.ranking, contents, threads, home)
+        writers = ranking_writers(config, result.ranking, page, threads, home)
         writers |= result.files
         if result.coefficients is not None:
             writers[COEFFICIENTS] = partial(write_coefficients, *result.coefficients)

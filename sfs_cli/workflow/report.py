@@ -1,35 +1,31 @@
-"""``sfs report``: the page of a ranking again, from what the ranking has written.
+"""``sfs report``: a page again, from ``page.json``, which has all that the page shows.
 
-Nothing is ranked, and no input is read: ``page.json`` has what the page shows, and the table the
-numbers of all features. `sfs rank` draws its page of the same, so both have the same bytes.
+Nothing is ranked, and no input is read. The command that made the result has drawn its page of the
+same, so both have the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-
-import numpy as np
 
 from sfs_cli.display import shown
 from sfs_cli.errors import CHECK_PATH, InputError, OutputExistsError, listed
 from sfs_cli.io.files.atomic import check_writable, replacing
-from sfs_cli.io.files.table import NULL_TOKENS, TextTable
-from sfs_cli.io.files.text import text_suffix
+from sfs_cli.io.files.table import NULL_TOKENS
 from sfs_cli.io.results.rankings import read_rank_table
 from sfs_cli.logs import Messages
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
 from sfs_cli.parts.sets import given_sets, section, tested_sets
-from sfs_cli.report import stored
-from sfs_cli.report.model import ReportData
+from sfs_cli.report.model import Page, table_part
 from sfs_cli.workflow.lists import ranking_at
-from sfs_cli.workflow.outputs import REPORT, tell_up_to_date
+from sfs_cli.workflow.outputs import PAGE, REPORT, tell_up_to_date
+
+RESULTS = "the output folder of sfs rank, aggregate, compare or evaluate"
 
 
 def run(config: ReportConfig, messages: Messages) -> None:
-    """Make the page of a ranking and write it.
+    """Draw the page of a result and write it.
 
     Raises
     ------
@@ -38,11 +34,15 @@ def run(config: ReportConfig, messages: Messages) -> None:
     OutputExistsError
         When another page is there, and ``--force`` is not given.
     """
-    from sfs_cli.report.figures import figure_files, without_glyph
-    from sfs_cli.report.page import figures_of, render
+    from sfs_cli.report.drawing import saved
+    from sfs_cli.report.figures import draw, without_glyph
+    from sfs_cli.report.page import render
 
-    path = ranking_at(Path(config.result))
-    target = path.with_name(REPORT) if config.out is None else Path(config.out)
+    result = Path(config.result)
+    if not result.exists():
+        raise InputError(f"{result} does not exist", hint=f"{CHECK_PATH}; give {RESULTS}")
+    folder = result if result.is_dir() else result.parent
+    target = folder / REPORT if config.out is None else Path(config.out)
     if config.figures is not None and config.out is None:  # the page stays as it is
         check_writable(Path(config.figures), "--figures")
     elif target.is_dir():
@@ -51,22 +51,24 @@ def run(config: ReportConfig, messages: Messages) -> None:
         )
     else:
         check_writable(target, "--out")
-    data, table = read_page(path)
+    page = read_page(folder)
     if config.sets:
-        data = with_sets(data, table.columns["feature"], config.sets, messages)
-    data = replace(data, title=config.title or data.title, gene_links=config.gene_links)
+        page = with_sets(page, ranking_at(result), config, messages)
+    page = replace(page, title=config.title or page.title)
     files = dict[Path, bytes]()
     if config.figures is None or config.out is not None:
-        files[target] = shown(render(data)).encode()
+        files[target] = shown(render(page, config.gene_links or "")).encode()
     if config.figures is not None:
-        drawn = figures_of(data)
-        if boxes := without_glyph(drawn):
+        charts = [draw(part) for part in page.parts if part.figure]
+        if boxes := without_glyph(charts):
             messages.note(
                 f"the font of the figures lacks {listed(boxes)}: pdf and png show boxes, and "
                 "in svg the fonts of the viewer are taken"
             )
-        made_of = figure_files(drawn, config.figure_format or DEFAULT_FORMATS)
-        files |= {Path(config.figures) / name: content for name, content in made_of.items()}
+        for chart in charts:
+            for format in config.figure_format or DEFAULT_FORMATS:
+                path = Path(config.figures, f"{chart.name}.{format}")
+                files[path] = saved(chart, format, dpi=300)
     changed = [p for p in files if not p.is_file() or p.read_bytes() != files[p]]
     for path in (p for p in changed if p.exists() and not config.force):
         option, what = ("out", "page") if path == target else ("figures", "figure")
@@ -84,68 +86,46 @@ def run(config: ReportConfig, messages: Messages) -> None:
         messages.note(f"wrote {listed([str(path) for path in changed])}")
 
 
-def read_page(path: Path) -> tuple[ReportData, TextTable]:
-    """Return what the page of a ranking shows, and the ranking.
+def read_page(folder: Path) -> Page:
+    """Return what the page of a result shows; InputError where a folder has none."""
+    from sfs_cli.report.page import from_json
 
-    Raises InputError where a result has no page, or the ranking not all of its numbers.
-    """
-    page = path.with_name(stored.NAME)
+    path = folder / PAGE
     if not path.exists():
-        hint = f"{CHECK_PATH}; give the output folder of sfs rank or sfs shard merge"
-        raise InputError(f"{path} does not exist", hint=hint)
-    if text_suffix(path) == ".rnk":
         raise InputError(
-            "an rnk file has no scores, which the page shows",
-            where=path,
-            hint="rank again with --format tsv",
+            f"there is no {PAGE} in {folder}, from which the page is drawn",
+            hint=f"give {RESULTS}; results of earlier versions have none: make them again with "
+            "--force",
         )
-    if not page.exists():
-        raise InputError(
-            f"there is no {stored.NAME} beside the ranking, from which the page is drawn",
-            where=path,
-            hint="give the output folder of sfs rank; results of earlier versions have none: "
-            "rank again with --force",
-        )
-    table = read_rank_table(path)
-
-    def column(name: str) -> np.ndarray:
-        texts = table.columns[name]
-        return np.array([np.nan if text in NULL_TOKENS else float(text) for text in texts])
-
-    misfit = InputError(
-        f"{stored.NAME} does not fit the ranking, which was changed, or is that of another version "
-        "of sfs",
-        where=f"{page}, {path}",
-        hint="rank again with --force",
-    )
     try:
-        data = stored.from_json(page.read_text(encoding="utf-8"), column)
-        best = [(str(row["feature"]).strip(), row["score"]) for row in data.top]
-        names = (shown(name).strip() for name in table.columns["feature"])  # TSV loses outer blanks
-        found = [*islice(zip(names, column("score")), len(best))]
+        return from_json(path.read_bytes())
     except (KeyError, TypeError, ValueError) as error:
-        raise misfit from error
-    if data.n_features > len(table.rows):
         raise InputError(
-            f"the table has the beginning of a ranking of {data.n_features - data.n_unscored:,} "
-            "features, and the page is made of all of them",
+            f"{PAGE} is damaged, or that of another version of sfs",
             where=path,
-            hint="rank again without --top",
+            hint="make the result again with --force",
+        ) from error
+
+
+def with_sets(page: Page, path: Path, config: ReportConfig, messages: Messages) -> Page:
+    """Return a page with the tests of further sets, among the features of a ranking."""
+    table = read_rank_table(path)
+    features = table.columns["feature"]
+    name, sets = given_sets(config.sets, features, messages)
+    ranked = [f for f, s in zip(features, table.columns.get("score", ())) if s not in NULL_TOKENS]
+    best = [part.grid.rows for part in page.parts if part.grid and part.of_best]
+    names = [row[1].shown for rows in best for row in rows]
+    # TSV loses outer blanks
+    found = [shown(name).strip() for name in ranked[: len(names)]]
+    if len(ranked) != page.n_scored or found != [name.strip() for name in names]:
+        raise InputError(
+            f"the table does not fit {PAGE}: it was sorted or cut, or is that of another run",
+            where=path,
+            hint="rank again with --force, without --top and --format rnk",
         )
-    if len(table.rows) > data.n_features or found != best:
-        raise misfit
-    return data, table
-
-
-def with_sets(
-    data: ReportData, features: Sequence[str], specs: Sequence[str], messages: Messages
-) -> ReportData:
-    """Return the contents of a page with the tests of further sets; `features` are best first."""
-    name, sets = given_sets(specs, features, messages)
-    ranked = features[: data.n_features - data.n_unscored]
     tests = section([tested_sets(ranked, name, sets)[0] | {"given": True}])
     return replace(
-        data,
-        tables=[*data.tables, *tests.tables],
-        sentences=[*data.sentences, *tests.sentences],
+        page,
+        parts=[*page.parts, *map(table_part, tests.tables)],
+        summary=[" ".join([*page.summary, *tests.sentences])],
     )

@@ -126,8 +126,10 @@ def test_select_takes_a_shorter_list_and_refuses_what_needs_the_rest(study, both
         )
 
 
-def test_a_page_is_not_made_of_a_part(both, capfd):
-    refused(["report", str(both / "cut-tissue")], capfd, str(M - 2), "rank again without --top")
+def test_sets_are_not_tested_in_a_part(both, study, capfd):
+    words = ["report", str(both / "cut-tissue"), "--force"]
+    assert run_here(words, capfd).code == 0
+    refused([*words, "--sets", str(study / "sets.gmt")], capfd, "without --top")
 
 
 def test_an_aggregate_of_cut_rankings_is_that_of_the_best_of_whole_ones(both, tmp_path, capfd):

@@ -131,7 +131,7 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     check(record, "evaluate")
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
     tables_made = ("curves", "verdicts", "folds", "enrichment", "overlap", "methods")
-    names = {*(f"{name}.tsv" for name in tables_made), "report.html", "run.json"}
+    names = {*(f"{name}.tsv" for name in tables_made), "report.html", "page.json", "run.json"}
     assert set(before) == names | {EVALUATED, *FOR_MULTIQC}
     judge.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before

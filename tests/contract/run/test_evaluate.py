@@ -267,7 +267,8 @@ def test_the_record_is_what_its_schema_says_and_a_second_run_is_up_to_date(tmp_p
     assert record["lists"][1]["made_from_this_matrix"] is True
     before = {path.name: path.stat().st_ino for path in out.iterdir()}
     tables = {"evaluation.tsv", "verdicts.tsv", "folds.tsv", "enrichment.tsv"}
-    assert set(before) == {*tables, EVALUATED, *FOR_MULTIQC, "run.json"}
+    pages = {"report.html", "page.json"}
+    assert set(before) == {*tables, EVALUATED, *FOR_MULTIQC, "run.json", *pages}
     judge.run(config, Messages(-1))
     assert {path.name: path.stat().st_ino for path in out.iterdir()} == before
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,8 @@ from scipy.stats import hypergeom
 
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
-from sfs_cli.report.model import Heatmap, Pictures, SampleNotes
-from sfs_cli.report.words import classes_together
 from sfs_cli.run import pictures as of_run
+from sfs_cli.run.pictures import Pictures
 from sfs_cli.workflow.rank import RankResult, rank, run
 from tests.making import names, write_labels, write_table
 
@@ -61,14 +62,19 @@ def pictures(*arguments: Any, **options: Any) -> Pictures:
 BY_CLASS = {"method": "f-test", "similarity": None, "neighbors": None, "labels": "labels.tsv"}
 
 
+def facts(found: Pictures, at: int = 0) -> Mapping[str, Any]:
+    """What the heatmap shows, or the single features."""
+    return found.best[at].facts
+
+
 def test_the_cells_are_the_z_scores_of_the_best_features(folder: Path, tmp_path: Path) -> None:
     result = ranked(folder, tmp_path, transform="log1p", dtype="float64")
     assert result.pictures is not None
-    found = result.pictures.heatmap
-    assert sorted(found.ranks) == list(range(1, 41))
-    order = [int(name[1:]) for name in found.samples or ()]
+    found = facts(result.pictures)
+    assert sorted(found["ranks"]) == list(range(1, 41))
+    order = [int(name[1:]) for name in found["columns"]]
     assert sorted(order) == list(range(N))
-    for name, place, cells in zip(found.features, found.ranks, found.cells):
+    for name, place, cells in zip(found["features"], found["ranks"], found["cells"]):
         assert result.ranking.feature[place - 1] == name
         x = np.log1p(values()[int(name[1:])])[order]
         np.testing.assert_allclose(cells, (x - x.mean()) / x.std(), atol=1e-4)
@@ -81,36 +87,19 @@ def test_samples_of_one_group_are_neighbors_and_the_reading_says_so(
     assert result.groups is not None
     assert result.groups.sizes == (8, 8, 8)
     assert result.pictures is not None
-    groups = [int(name[1:]) % 3 for name in result.pictures.heatmap.samples or ()]
+    groups = [int(name[1:]) % 3 for name in facts(result.pictures)["columns"]]
     assert len([1 for a, b in pairwise(groups) if a != b]) == 2
 
 
-def test_classes_that_lie_together_are_told_of_where_no_number_of_groups_is_seen() -> None:
-    def told(codes: np.ndarray, *, used: bool = False) -> list[str]:
-        found = Heatmap(
-            features=["a"],
-            ranks=[1],
-            cells=np.zeros((1, len(codes))),
-            sizes=np.ones(len(codes)),
-            codes=codes,
-            outcome=None,
-            samples=None,
-            ordered="",
-            by_class=False,
-        )
-        notes = SampleNotes(n=len(codes), classes=["normal", "tumour", "x"], codes=codes, used=used)
-        return classes_together(found, notes)
-
+def test_classes_that_lie_together_are_told_of() -> None:
     block = np.repeat([0, 1, 0, -1, 1], [5, 61, 20, 3, 2])
-    (sentence,) = told(block)
+    (sentence,) = of_run.classes_together(block)
     assert "97% of neighboring columns are of one class, 59% by chance" in sentence
-    assert told(block, used=True) == []
-    three = np.repeat([0, 1, 2], [4, 3, 2])
-    assert told(three) == [
+    assert of_run.classes_together(np.repeat([0, 1, 2], [4, 3, 2])) == [
         "In the heatmap 75% of neighboring columns are of one class, 28% by chance."
     ]
     for few in ([0], [0, 1], [0, 0, 0], [-1, -1], [0, 1, 2]):
-        assert told(np.array(few)) == []
+        assert of_run.classes_together(np.array(few)) == []
 
 
 def test_eigenvalues_without_a_gap_are_all_that_is_told_of(tmp_path: Path) -> None:
@@ -127,51 +116,71 @@ def test_eigenvalues_without_a_gap_are_all_that_is_told_of(tmp_path: Path) -> No
 
 def test_labels_that_the_method_needs_come_first_in_the_order(folder: Path, tmp_path: Path) -> None:
     found = pictures(folder, tmp_path, **BY_CLASS)
-    assert found.heatmap.by_class
-    assert found.heatmap.codes is not None
-    assert (np.diff(found.heatmap.codes) >= 0).all()
-    assert found.notes.classes == ["class a", "class b", "class c"]
+    assert found.sentences == []
+    assert facts(found)["by_class"]
+    assert (np.diff(facts(found)["codes"]) >= 0).all()
+    assert facts(found)["classes"] == ["class a", "class b", "class c"]
+    assert facts(found)["sizes"].tolist() == [8, 8, 8, 0]
+    assert found.plane is not None
+    assert "they separate the classes better here" in found.plane.text
     compared = pictures(folder, tmp_path, labels="labels.tsv")
-    assert not compared.heatmap.by_class
-    assert compared.heatmap.codes is not None
-    assert not compared.notes.used
+    assert not facts(compared)["by_class"]
+    assert facts(compared)["codes"] is not None
+    assert "drawn for comparison" in compared.best[0].text
+    assert "of one class" in compared.sentences[0]
 
 
 def test_strips_hold_the_values_of_each_class(folder: Path, tmp_path: Path) -> None:
-    found = pictures(folder, tmp_path, dtype="float64", **BY_CLASS)
-    assert [strip.rank for strip in found.strips] == list(range(1, 13))
-    for strip in found.strips:
-        x = values()[int(strip.feature[1:])]
-        for k, (drawn, median) in enumerate(strip.groups):
+    found = facts(pictures(folder, tmp_path, dtype="float64", **BY_CLASS), 1)["strips"]
+    assert [strip["rank"] for strip in found] == list(range(1, 13))
+    for strip in found:
+        x = values()[int(strip["feature"][1:])]
+        for k, drawn, median in strip["groups"]:
             expected = np.sort(x[np.arange(N) % 3 == k])
-            np.testing.assert_allclose(drawn, expected, rtol=1e-6)
-            assert median == pytest.approx(np.median(expected))
+            np.testing.assert_allclose(drawn, expected, rtol=1e-5)
+            assert median == pytest.approx(np.median(expected), rel=1e-5)
+
+
+def test_of_many_classes_a_strip_has_those_with_the_highest_medians() -> None:
+    samples = of_run.Samples(30, classes=[f"class {k}" for k in range(30)], codes=np.arange(30))
+    part = of_run.strips(np.arange(30.0)[None], ["a"], samples)
+    assert [k for k, *_ in part.facts["strips"][0]["groups"]] == [*range(29, 19, -1)]
+    assert "Of 30 classes the 10 with the highest medians." in part.text
 
 
 def test_an_outcome_orders_the_samples(folder: Path, tmp_path: Path) -> None:
     options = BY_CLASS | {"labels": "ages.tsv", "label_type": "continuous"}
     found = pictures(folder, tmp_path, **options)
-    assert found.heatmap.outcome is not None
-    assert (np.diff(found.heatmap.outcome) >= 0).all()
-    assert found.strips[0].pairs is not None
+    assert (np.diff(facts(found)["codes"]) >= 0).all()
+    assert facts(found)["outcome"] == (20, 43)
+    assert facts(found, 1)["strips"][0]["points"].shape == (N, 2)
+    assert found.plane is not None
+    assert "they follow the outcome better here" in found.plane.text
+
+
+def test_levels_of_an_outcome_are_of_its_range() -> None:
+    outcome = np.array([1.0, np.nan, 3.0, 2.0, 5.0])
+    assert of_run.levels_of(outcome).tolist() == [0, -1, 3, 1, 6]
+    assert of_run.Samples(5, outcome=outcome).looks(None)["outcome"] == (1, 5)
 
 
 def test_the_plane_is_that_of_the_graph_where_it_tells_samples_apart(
     folder: Path, tmp_path: Path
 ) -> None:
-    found = pictures(folder, tmp_path, neighbors=12)
-    assert found.plane is not None
-    assert found.plane.axes == ("eigenvector 2", "eigenvector 3")
+    def titles(**options: Any) -> tuple[str, str]:
+        found = pictures(folder, tmp_path, **options).plane
+        assert found is not None
+        return found.facts["titles"]
+
+    assert titles(neighbors=12) == ("eigenvector 2", "eigenvector 3")
     # connected components are points in the plane of their graph
-    parted = pictures(folder, tmp_path, neighbors=3)
-    assert parted.plane is not None
-    assert parted.plane.axes == ("principal component 1", "principal component 2")
+    assert titles(neighbors=3) == ("principal component 1", "principal component 2")
     (folder / "places.tsv").write_text(
         "sample\ta\tb\n" + "".join(f"s{j}\t{j}\t{j * j}\n" for j in range(N))
     )
     placed = pictures(folder, tmp_path, similarity=None, coordinates=str(folder / "places.tsv"))
     assert placed.plane is not None
-    np.testing.assert_allclose(placed.plane.points[:, 1], np.arange(N) ** 2.0)
+    np.testing.assert_allclose(placed.plane.facts["points"][:, 1], np.arange(N) ** 2.0)
 
 
 def test_many_samples_are_joined_within_classes(
@@ -181,15 +190,17 @@ def test_many_samples_are_joined_within_classes(
     monkeypatch.setattr(of_run, "POINTS", 10)
     monkeypatch.setattr(of_run, "DRAWN", 4)
     found = pictures(folder, tmp_path, **BY_CLASS)
-    assert found.heatmap.samples is None
-    assert found.heatmap.sizes.sum() == N
-    assert found.heatmap.codes is not None
-    assert np.bincount(found.heatmap.codes, found.heatmap.sizes).tolist() == [8, 8, 8]
+    assert "is the mean of up to" in found.best[0].text
+    words = facts(found)["columns"]
+    spans = [re.fullmatch(r"samples (\d+) to (\d+) in this order: .*", each) for each in words]
+    sizes = [int(span[2]) - int(span[1]) + 1 for span in spans if span]
+    assert np.bincount(facts(found)["codes"], sizes).tolist() == [8, 8, 8]
     assert found.plane is not None
-    assert len(found.plane.points) == 10
-    assert {len(drawn) for strip in found.strips for drawn, _ in strip.groups} == {4}
-    alone = pictures(folder, tmp_path)
-    assert len(alone.heatmap.sizes) == 7
+    assert len(found.plane.facts["points"]) == 10
+    strips = facts(found, 1)["strips"]
+    assert {len(drawn) for strip in strips for _, drawn, _ in strip["groups"]} == {4}
+    assert "evenly spaced quantiles" in found.best[1].text
+    assert facts(pictures(folder, tmp_path))["cells"].shape == (40, 7)
 
 
 def test_rows_that_vary_alike_are_neighbors() -> None:

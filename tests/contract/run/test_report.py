@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from sfs_cli.cli.app import run
-from sfs_cli.io.results.writers import as_written, ranking_bytes
-from sfs_cli.logs import Messages
-from sfs_cli.options import RankConfig
-from sfs_cli.workflow.rank import rank
+from sfs_cli.ranking.table import rank_features
+from sfs_cli.workflow.report_data import best_named, downsample, evidence, ranking_page
 from tests.cli.shard_study import make_study, sfs
 from tests.making import annotated, table_text
 from tests.making_commands import text
@@ -224,62 +222,68 @@ def test_what_has_no_page_is_refused(ranked, capfd):
         assert not Path("page.html").exists()
 
     sfs("select", "results", "--top", "3", "--out", "chosen")
-    sfs("rank", *F_TEST, "--format", "rnk", "--out", "rnk")
-    sfs("rank", *F_TEST, "--top", "9", "--out", "cut")
-    refused(["chosen"], "chosen", "no ranking")
-    refused(["rnk"], "rnk", "--format tsv")
-    refused(["cut"], "without --top")
+    refused(["chosen"], "page.json", "chosen")
     refused(["nothing"], "nothing")
     page, table = ranked / "page.json", ranked / "ranking.tsv"
     whole, content = page.read_text(), table.read_text()
-    for damaged in ("{", "[]", '{"ReportData":{"title":"x"}}', whole.replace("cells", "cell")):
+    for damaged in ("{", "[]", '{"title":"x"}', whole.replace('"heading"', '"head"')):
         page.write_text(damaged)
-        refused(["results"], "page.json", "rank again")
+        refused(["results"], "page.json", "--force")
     page.write_text(whole)
+    Path("sets.gmt").write_text("A\tna\tg1\tg2\tg3\n")
     head, *rows = content.splitlines(keepends=True)
-    others = (
-        content.replace("p_value", "p"),
-        content.replace("\tok", "\tok\tx"),
-        "".join([head, *sorted(rows, reverse=True)]),  # in another order
-        "".join([head, *rows, rows[-1].replace("\tg", "\tother")]),
-        content.replace(rows[0].split("\t")[2], "99.5", 1),
-    )
-    for other in others:
-        table.write_text(other)
-        refused(["results"], "ranking.tsv")
+    for other in ([head, *sorted(rows, reverse=True)], [head, *rows[:40]]):
+        table.write_text("".join(other))
+        refused(["results", "--sets", "sets.gmt"], "ranking.tsv", "rank again")
+        assert run_here(["report", "results"], capfd).code == 0
     page.unlink()
-    refused(["results"], "page.json", "earlier versions", "rank again")
+    refused(["results"], "page.json", "earlier versions", "--force")
+
+
+@pytest.mark.parametrize("end", [("--format", "rnk"), ("--top", "9")])
+def test_a_page_needs_no_table(end, ranked):
+    sfs("rank", *F_TEST, *end, "--out", "other")
+    written = Path("other/report.html").read_bytes()
+    Path("other/report.html").unlink()
+    sfs("report", "other")
+    assert Path("other/report.html").read_bytes() == written
+
+
+@pytest.mark.parametrize("verb", ["compare", "evaluate"])
+def test_the_page_of_judged_lists_is_made_again(verb, ranked):
+    words = (
+        "m.csv",
+        "--labels",
+        "labels.tsv:tissue",
+        "--method",
+        "f-test",
+        "--splits",
+        "3",
+        "--repeats",
+        "1",
+    )
+    other = ("--method", "variance") if verb == "compare" else ()
+    sfs(verb, *words, *other, "--lengths", "3,5", "--out", "judged")
+    written = Path("judged/report.html").read_bytes()
+    Path("judged/report.html").unlink()
+    sfs("report", "judged")
+    assert Path("judged/report.html").read_bytes() == written
+    sfs("report", "judged", "--figures", "drawn", "--figure-format", "svg")
+    assert [path.name for path in Path("drawn").iterdir()] == ["curves.svg"]
+    assert ("Comparison of rankings" in written.decode()) == (verb == "compare")
 
 
 def test_an_earlier_page_is_there_until_the_new_one_is_whole(ranked, monkeypatch):
     """A page that cannot be made leaves the one that is there, and nothing beside it."""
     from sfs_cli.report import page
 
-    def stops(_data: object) -> str:
+    def stops(*_: object) -> str:
         raise MemoryError
 
     before = sorted((path.name, path.read_bytes()) for path in ranked.iterdir())
     monkeypatch.setattr(page, "render", stops)
     assert run(["report", "results", "--force", "--title", "new", "-q"]) == 137
     assert sorted((path.name, path.read_bytes()) for path in ranked.iterdir()) == before
-
-
-@pytest.mark.parametrize("format", ["tsv", "json", "parquet"])
-def test_numbers_as_written_are_those_that_are_read(format, tmp_path):
-    from sfs_cli.io.results.rankings import read_rank_table
-
-    config = RankConfig("m.csv", method="f-test", labels="labels.tsv:tissue", dtype="float64")
-    ranking = rank(config, Messages(-1)).ranking
-    score = ranking.score.copy()
-    score[:8] = [1e300, 123456789.5, 99999.999999999999, 0.5, 2.5e-5, 1e-300, 0.0, -0.0]
-    ranking = as_written(type(ranking)(**vars(ranking) | {"score": score}), format)
-    path = tmp_path / f"ranking.{format}"
-    path.write_bytes(ranking_bytes(ranking, format))
-    table = read_rank_table(path)
-    for name in ("score", "p_value", "q_value"):
-        found = ranking.score if name == "score" else ranking.extra[name]
-        read = [float(text or "nan") for text in table.columns[name]]
-        assert np.array(read).tobytes() == np.asarray(found, np.float64).tobytes()
 
 
 TITLES = {
@@ -325,11 +329,12 @@ def test_what_to_cite_is_the_test_that_was_made(options, method, cited, tmp_path
     assert ("Moderated t statistic ranked" in page) == ("moderated" in method)
 
 
-def test_figures_are_files_in_place_of_the_page_or_beside_it(ranked, monkeypatch, capfd):
-    from sfs_cli.report import page
-
-    every = page.figures_of
-    monkeypatch.setattr(page, "figures_of", lambda data: every(data)[-1:])  # soon drawn
+def test_figures_are_files_in_place_of_the_page_or_beside_it(ranked, capfd):
+    names = {"heatmap", "features", "plane", "p-values", "volcano"}  # soon drawn without these
+    text = json.loads((ranked / "page.json").read_text())
+    text["parts"] = [part for part in text["parts"] if part["figure"] not in names]
+    (ranked / "page.json").write_text(json.dumps(text))
+    sfs("report", "results", "--force")
     written = (ranked / "report.html").read_bytes()
     (ranked / "report.html").write_bytes(b"another page")
     asked = ["report", "results", "--figures", "drawn/here", "--figure-format", "svg"]
@@ -386,3 +391,53 @@ def test_groups_of_the_picture_that_no_gap_confirms_are_said_to_be_there(sample_
     assert "In their picture the samples lie in 3 groups, of 30, 15, 15 samples." in page
     assert "do not confirm a number of groups: no gap stands out." in page
     assert ">group 3 (15)<" in page
+
+
+def test_features_that_were_not_selected_are_not_said_to_have_failed():
+    score = np.array([3.0, 2.0, np.nan, np.nan, np.nan])
+    status = ["ok", "not selected", "constant"]
+    ranking = rank_features(
+        [*"abcde"], score, np.array([0, 0, 1, 1, 2]), status, larger_is_better=True
+    )
+    page = ranking_page(ranking, "", "", method="X", title="x", command="y")
+    assert "2 features were not selected. 1 feature could not be scored." in page.summary[0]
+    assert any("others were better" in part.text for part in page.parts)
+    assert "best features are a and b." in page.summary[0]
+
+
+def test_names_from_right_to_left_do_not_turn_the_sentence():
+    names = ["A", "שלום", "x\u202ey", "B"]
+    found = best_named([{"feature": name} for name in names])
+    assert "A, \u2068שלום\u2069, \u2068x\u202ey\u2069 and B." in found[0]
+
+
+def test_the_evidence_counts_every_p_value_and_thins_the_points():
+    m = 100_000
+    rng = np.random.default_rng(1)
+    p = np.sort(rng.random(m))
+    p[0], p[-1] = 0.0, np.nan  # whose logarithm is infinite
+    extra = {"p_value": p, "log2_fold_change": rng.normal(size=m)}
+    names = [f"GENE{i}" for i in range(m)]
+    score = -np.arange(m, dtype=float)
+    ranking = rank_features(
+        names, score, np.zeros(m, int), ["ok"], larger_is_better=True, extra=extra
+    )
+    counted, volcano = evidence(ranking, "b less a")
+    assert counted.facts["counts"].sum() == m - 1
+    assert volcano.facts["names"] == names[:50]
+    assert 100 < len(volcano.facts["others"]) < 10_000
+    assert np.isfinite(volcano.facts["best"]).all()
+    assert volcano.facts["xlabel"] == "log2 fold change (b less a)"
+
+
+@pytest.mark.parametrize(("log", "direction"), [(False, 1), (True, -1)])
+def test_downsampling_keeps_ends_and_shape(log: bool, direction: int) -> None:
+    m = 200_000
+    x = np.arange(m)
+    scores = direction * np.where(x < 777, 5 - x / 5000, np.exp(-x / 20_000))
+    kept = downsample(scores, log=log)
+    assert {0, m - 1, 776, 777} <= set(kept.tolist())
+    assert (np.diff(kept) > 0).all()
+    assert len(kept) <= 610
+    drawn = np.interp(np.log1p(x) if log else x, np.log1p(kept) if log else kept, scores[kept])
+    assert np.abs(drawn - scores).max() < 0.01 * np.ptp(scores)

@@ -338,7 +338,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command_on_page(out: Path) -> str:
-    return json.loads((out / "page.json").read_text())["ReportData"]["command"]
+    return json.loads((out / "page.json").read_text())["command"]
 
 
 @pytest.mark.parametrize(

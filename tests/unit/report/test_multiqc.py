@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +12,26 @@ import pytest
 import yaml
 
 from sfs_cli.cli.app import run as sfs
-from sfs_cli.report.model import ReportData
 from sfs_cli.report.multiqc import (
     EVALUATED,
     GENERAL,
     RANKING,
     SELECTED,
-    ranking_cells,
     row_name,
     section,
 )
 from sfs_cli.workflow.outputs import VERSIONS
 from tests.places import ROOT
+from tests.unit.report.conftest import HOSTILE
 
 
-def multiqc(data: ReportData, row: str) -> dict[str, Any]:
-    return section(RANKING, {row: ranking_cells(data)})
+def cells(**changed: Any) -> dict[str, Any]:
+    of = {"title": "x", "method": "SPEC", "n_features": 2000, "n_unscored": 10}
+    return of | {"top_feature": "GENE0", "n_warnings": 0} | changed
 
 
-def test_the_section_is_json_and_holds_a_row_for_the_sample(usual: ReportData) -> None:
-    found = json.loads(json.dumps(multiqc(usual, "colon"), allow_nan=False))
+def test_the_section_is_json_and_holds_a_row_for_the_sample() -> None:
+    found = json.loads(json.dumps(section(RANKING, {"colon": cells()}), allow_nan=False))
     row = found["data"]["colon"]
     assert found["plot_type"] == "table"
     assert row["n_features"] == 2000
@@ -42,17 +41,17 @@ def test_the_section_is_json_and_holds_a_row_for_the_sample(usual: ReportData) -
     assert found["id"] != found["pconfig"]["id"]
 
 
-def test_what_is_unknown_is_left_out(usual: ReportData) -> None:
-    data = multiqc(replace(usual, top=[]), "a")["data"]
+def test_what_is_unknown_is_left_out() -> None:
+    data = section(RANKING, {"a": cells(top_feature=None)})["data"]
     assert set(data["a"]) == {"title", "method", "n_features", "n_unscored", "n_warnings"}
-    cells = {"balanced_accuracy": 0.5, "stability": float("nan"), "nmi": 0.1}
-    assert section(EVALUATED, {"a": cells})["data"] == {"a": {"balanced_accuracy": 0.5}}
+    judged = {"balanced_accuracy": 0.5, "stability": float("nan"), "nmi": 0.1}
+    assert section(EVALUATED, {"a": judged})["data"] == {"a": {"balanced_accuracy": 0.5}}
 
 
-def test_names_are_escaped_because_multiqc_does_not(hostile: ReportData) -> None:
-    found = multiqc(hostile, hostile.title)
-    general = section(GENERAL, {hostile.title: ranking_cells(hostile)})
-    for text in (json.dumps(found), json.dumps(general)):
+def test_names_are_escaped_because_multiqc_does_not() -> None:
+    evil = HOSTILE[0]
+    for file in (RANKING, GENERAL):
+        text = json.dumps(section(file, {evil: cells(title=evil, top_feature=evil)}))
         assert "<" not in text
         assert ">" not in text
 

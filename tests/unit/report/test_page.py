@@ -1,7 +1,8 @@
-"""The page: well-formed, escaped, self-contained, the same bytes each time."""
+"""The page: well-formed, escaped, self-contained, and the same after its JSON."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -9,8 +10,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sfs_cli.report.model import ReportData, Table
-from sfs_cli.report.page import linked, render
+from sfs_cli.report.model import Page as Contents
+from sfs_cli.report.model import Table, significant, table_part
+from sfs_cli.report.page import from_json, linked, render
+from sfs_cli.workflow.outputs import to_json
+from tests.unit.report.conftest import HOSTILE, best
 
 pytestmark = pytest.mark.figures
 
@@ -57,27 +61,25 @@ def test_every_tag_is_closed_and_ids_are_unique(name: str, request: pytest.Fixtu
 
 
 def test_hostile_text_adds_no_element_and_reaches_the_reader_unchanged(
-    usual: ReportData, hostile: ReportData
+    usual: Contents, hostile: Contents
 ) -> None:
     html = render(hostile)
     page = Page(html)
     assert len(page.all("script")) == len(Page(render(usual)).all("script")) == 1
     assert not page.all("b")
-    shown = page.words("bdi")
-    for row in hostile.top:
-        assert row["feature"] in shown
+    assert {*HOSTILE} <= {*page.words("bdi")}
     assert "7 * 7" in html
     assert not [a for _, a in page.tags if any(key.startswith("on") for key in a)]
 
 
-def test_links_are_relative_or_to_a_doi(usual: ReportData, hostile: ReportData) -> None:
+def test_links_are_relative_or_to_a_doi(usual: Contents, hostile: Contents) -> None:
     targets = [a["href"] for a in Page(render(usual)).all("a")]
     assert targets == ["https://doi.org/10.1145/1273496.1273641", "ranking.tsv", "run.json"]
     for anchor in Page(render(hostile)).all("a"):
         assert not str(anchor["href"]).startswith("javascript:")
 
 
-def test_nothing_is_loaded_from_elsewhere(usual: ReportData) -> None:
+def test_nothing_is_loaded_from_elsewhere(usual: Contents) -> None:
     html = render(usual)
     page = Page(html)
     assert all(not LOADS & set(attributes) for _, attributes in page.tags)
@@ -87,28 +89,26 @@ def test_nothing_is_loaded_from_elsewhere(usual: ReportData) -> None:
     assert "url(" not in html
 
 
-def test_the_table_aligns_numbers_and_keeps_six_digits(usual: ReportData) -> None:
+def test_the_table_aligns_numbers_and_keeps_six_digits(usual: Contents) -> None:
     page = Page(render(usual))
     cells = [a for a in page.all("td") if a.get("data-key")]
     assert len(cells) == 50 * 3
     assert {a["class"] for a in cells} == {"number"}
     shown = page.words("td")
-    assert f"{usual.scores[0]:#.6g}" in shown
     assert "1.00000e-60" in shown
+    assert significant(2.5) == "2.50000"
 
 
-def test_a_missing_value_is_a_dash_and_the_column_still_sorts_as_numbers(
-    usual: ReportData,
-) -> None:
-    top = [dict(row) for row in usual.top]
-    top[3]["p_value"] = None
-    page = Page(render(replace(usual, top=top)))
-    numbers = [a for a in page.all("td") if a.get("class") == "number" and "data-key" in a]
-    assert [a["data-key"] for a in numbers].count("") == 1
-    assert "–" in page.words("td")
+def test_numbers_that_are_missing_or_infinite_are_sorted_by_the_script(usual: Contents) -> None:
+    """Its numbers are those of JavaScript."""
+    rows = [(1, "a", np.inf, 0.5), (2, "b", 2.5, None), (3, "c", -np.inf, np.nan)]
+    page = Page(render(replace(usual, parts=[best(*rows)])))
+    keys = [a["data-key"] for a in page.all("td") if a.get("class") == "number"]
+    assert keys == ["1", "Infinity", "0.5", "2", "2.5", "", "3", "-Infinity", ""]
+    assert page.words("td").count("–") == 2
 
 
-def test_warnings_come_before_the_charts(usual: ReportData) -> None:
+def test_warnings_come_before_the_charts(usual: Contents) -> None:
     html = render(replace(usual, warnings=["Five samples are identical."]))
     assert html.index("Five samples are identical.") < html.index("<svg")
     assert 'class="warnings"' not in render(usual)
@@ -126,33 +126,21 @@ def test_a_doi_becomes_a_link(reference: str, target: str) -> None:
     assert "<a" not in linked("Chapter 10.1 of the book")
 
 
-def test_features_that_were_not_selected_are_not_said_to_have_failed(usual: ReportData) -> None:
-    html = render(replace(usual, n_unscored=10, reasons={"not selected": 8, "constant": 2}))
-    assert "8 features were not selected. 2 features could not be scored." in html
-
-
-def test_genes_are_links_when_asked_for(usual: ReportData, hostile: ReportData) -> None:
+def test_genes_are_links_when_asked_for(usual: Contents, hostile: Contents) -> None:
     assert not [a for a in Page(render(usual)).all("a") if "GENE" in str(a["href"])]
     for kind, host in (("symbol", "www.genecards.org"), ("ensembl", "www.ensembl.org")):
-        links = [str(a["href"]) for a in Page(render(replace(usual, gene_links=kind))).all("a")]
+        links = [str(a["href"]) for a in Page(render(usual, kind)).all("a")]
         genes = [link for link in links if link.endswith("GENE7")]
         assert len(genes) == 1
         assert genes[0].startswith(f"https://{host}/")
-    page = Page(render(replace(hostile, gene_links="symbol")))
+    page = Page(render(hostile, "symbol"))
     links = [str(a["href"]) for a in page.all("a") if "genecards" in str(a["href"])]
-    assert len(links) == len(hostile.top)
+    assert len(links) == len(HOSTILE)
     assert not [link for link in links if re.search(r"[<>\"' ]", link)]
     assert len(page.all("script")) == 1
 
 
-def test_names_from_right_to_left_do_not_turn_the_sentence(usual: ReportData) -> None:
-    names = ["A", "שלום", "x\u202ey", "B"]
-    top = [{"rank": i + 1, "feature": name, "score": 1.0} for i, name in enumerate(names)]
-    (summary,) = (w for w in Page(render(replace(usual, top=top))).words("p") if "best" in w)
-    assert "A, \u2068שלום\u2069, \u2068x\u202ey\u2069 and B" in summary
-
-
-def test_tables_are_shown_with_their_digits(usual: ReportData) -> None:
+def test_tables_are_shown_with_their_digits(usual: Contents) -> None:
     table = Table(
         heading="How far the lists agree",
         note="Between -1 and 1.",
@@ -160,7 +148,7 @@ def test_tables_are_shown_with_their_digits(usual: ReportData) -> None:
         rows=[["one", 1.0, -0.25], ["two", None, float("nan")]],
         digits=3,
     )
-    page = Page(render(replace(usual, tables=[table])))
+    page = Page(render(replace(usual, parts=[table_part(table)])))
     assert "How far the lists agree" in page.words("h2")
     assert "Between -1 and 1." in page.words("p")
     assert {"one", "two"} <= set(page.words("bdi"))
@@ -170,10 +158,16 @@ def test_tables_are_shown_with_their_digits(usual: ReportData) -> None:
     assert not [a for a in page.all("td") if "style" in a]
 
 
-def test_infinite_scores_are_sorted_by_the_script(usual: ReportData) -> None:
-    """Its numbers are those of JavaScript."""
-    top = [row | {"score": s} for row, s in zip(usual.top, (np.inf, 2.5, -np.inf, np.nan))]
-    page = render(replace(usual, top=top))
-    keys = re.findall(r'data-key="([^"]*)"', page)
-    assert [key for key in keys if "nf" in key] == ["Infinity", "-Infinity"]
-    assert "nan" not in keys
+def test_a_page_comes_back_from_its_json(usual: Contents, hostile: Contents) -> None:
+    for page in (
+        usual,
+        hostile,
+        replace(usual, title="a\udce9\u05d0", parts=[best((1, "x", np.nan, 1.0))]),
+    ):
+        text = to_json(page)
+        assert text.isascii()
+        json.loads(text, parse_constant=pytest.fail)  # NaN and Infinity are no JSON
+        assert to_json(from_json(text)) == text
+        assert render(from_json(text)) == render(page).replace(
+            "\udce9", "\\xe9"
+        )  # as people see it
