@@ -85,16 +85,17 @@ def read_edges(path: Path, min_score: float | None = None) -> EdgeList:
     if layout.scored:
         score = np.concatenate([table["score"].to_numpy() for table in tables])
     ids, a, b = _coded_ends(tables)
-    _check(ids, a, b, score, path)
     names = [layout.names[column] for column in layout.columns]
     p_values = layout.scored and names_p_values(names[2])
-    if p_values and not names_p_values(names[2], logarithms=True) and score.max() <= 1:
+    p_values = p_values and not names_p_values(names[2], logarithms=True)
+    if p_values and not ((score < 0) | (score > 1)).any():  # some may be missing
         raise InputError(
             f"column {names[2]!r} holds p-values, and a score is the larger the more alike two "
             "ids are",
             where=path,
             hint="give -log10 of it as score, or leave the column out",
         )
+    _check(ids, a, b, score, path)
     facts: dict[str, Any] = {"format": layout.format}
     if layout.named:
         facts["columns"] = names[:2]

@@ -200,8 +200,8 @@ def minimize(H: np.ndarray, b: np.ndarray, total: float | None = None) -> tuple[
 
     By least squares with non-negative variables (C. L. Lawson and R. J. Hanson, "Solving least
     squares problems", 1974). The sum is kept by its multiplier, for which there is one equation:
-    the sum does not fall as it grows. Variables with equal rows of H and b get equal values: a
-    source that is given twice shares its weight.
+    the sum does not fall as it grows. Variables whose rows of H and b are equal, in units in which
+    H has a unit diagonal, get equal values: a source that is given twice shares its weight.
 
     Parameters
     ----------
@@ -221,35 +221,41 @@ def minimize(H: np.ndarray, b: np.ndarray, total: float | None = None) -> tuple[
     """
     from scipy.optimize import brentq, nnls
 
+    diagonal = H.diagonal()
+    # in units in which H has a unit diagonal, one tolerance fits all variables
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    unit /= np.linalg.norm(unit)
+    H, b = H * np.outer(unit, unit), b * unit  # and the sum is a product with `unit`
     bound = float(np.abs(H).max()) or 1.0
-    # of a given sum, 1'x, its square changes no minimum, and gives a singular H one for each sum
-    whole = H if total is None else H + bound
+    # of a given sum the square changes no minimum, and gives a singular H one for each sum
+    whole = H if total is None else H + bound * np.outer(unit, unit)
     values, vectors = np.linalg.eigh(whole)
     curved = values > 8 * EPS * len(b) * values[-1]
     roots, vectors = np.sqrt(values[curved]), vectors[:, curved]
     factor = (vectors * roots).T
 
     def lowest(multiplier: float) -> np.ndarray:
-        return nnls(factor, vectors.T @ (b + multiplier) / roots)[0]
+        return nnls(factor, vectors.T @ (b + multiplier * unit) / roots)[0]
 
     if total is None:
         x = lowest(0.0)
     else:
-        middle, reach = bound * total, bound * total + float(np.abs(b).max())
+        least, most = np.sort(-b / unit)[[0, -1]]  # up to the least one x is 0
         x = lowest(
             brentq(
-                lambda each: lowest(each).sum() - total,
-                middle - 2 * reach,
-                middle + 2 * reach,
-                xtol=EPS * middle,
+                lambda each: unit @ lowest(each) - total,
+                least,
+                most + bound * total * (2.0 + 1.0 / unit.min() ** 2),
+                xtol=EPS * bound * total,
+                maxiter=1000,
             )
         )
-    rows = np.column_stack([H / bound, b / (np.abs(b).max() or 1.0)])
+    rows = np.column_stack([H / bound, b / (np.abs(b).max() or 1.0), unit * (total is not None)])
     equal = np.abs(rows[:, None] - rows).max(axis=2) <= _TIE
     x = equal @ x / equal.sum(axis=1)
     slopes, size = H @ x - b, float(np.abs(b).max() + (np.abs(H) @ x).max())
     if total is not None:
-        x *= total / x.sum()
-        slopes -= slopes @ x / total
+        x *= total / (unit @ x)
+        slopes -= slopes @ x / total * unit
     violation = float(np.where(x > 0.0, np.abs(slopes), -slopes).max(initial=0.0))
-    return x, violation / (size or 1.0)
+    return x * unit, violation / (size or 1.0)

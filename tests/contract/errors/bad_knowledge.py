@@ -274,7 +274,11 @@ GENES = [
     ),
     bad(
         "interactions: p-values as scores",
-        file_of("interactions", "gene_a\tgene_b\tpval\ngene1\tgene2\t1e-9\n", "e.tsv"),
+        file_of(
+            "interactions",
+            "gene_a\tgene_b\tpval\ngene1\tgene2\t1e-9\ngene1\tgene3\tNA\n",
+            "e.tsv",
+        ),
         "e.tsv",
         "'pval' holds p-values; -log10",
     ),

@@ -82,6 +82,11 @@ def test_genes_of_annotations(study, options, genes):
     assert made.source["negated_annotations"] == 1
 
 
+def test_genes_of_some_terms_of_annotations(study):
+    made = study.fused(f"g=genes:{study.text(gaf(), 'a.gaf')}:T2")
+    check(made.S, rbf_of(study, ["g4", "g6"]))
+
+
 def test_genes_by_the_ids_of_the_database(study):
     id_map = study.text("".join(f"{g}\tid-{g}\n" for g in GENES), "map.tsv")
     made = study.fused(f"g=genes:{study.text(gaf(), 'a.gaf')},ids=id,id-map={id_map}")

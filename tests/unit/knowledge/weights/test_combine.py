@@ -58,6 +58,12 @@ def test_each_pair_is_averaged_over_the_sources_that_have_it(seed, form):
     np.testing.assert_array_equal(dense, dense.T)
 
 
+def test_a_source_may_have_all_samples_in_another_order():
+    at = [np.arange(N), np.random.default_rng(3).permutation(N)]
+    S = weighted_sum(KERNELS[:2], [1.0, 2.0], at, N)
+    np.testing.assert_allclose(S, oracle.average(KERNELS[:2], at, [1.0, 2.0], N), rtol=1e-13)
+
+
 def test_samples_of_no_source_are_named():
     kernels, at = [np.eye(2), np.eye(2)], [np.array([0, 1]), np.array([2, 3])]
     with pytest.raises(InputError, match="2 of 4 samples") as caught:

@@ -65,3 +65,37 @@ def test_a_program_that_is_all_zero_has_equal_variables():
     x, violation = minimize(np.zeros((2, 2)), np.zeros(2), 1.0)
     np.testing.assert_allclose(x, 0.5)
     assert violation == 0.0
+
+
+UNITS = 10.0 ** np.array([0, -4, 3, -6, 2])
+
+
+def test_units_of_variables_do_not_matter():
+    H, b = random_program(4, 5, 5)
+    x, _ = minimize(H, b)
+    y, violation = minimize(H * np.outer(UNITS, UNITS), b * UNITS)
+    assert np.count_nonzero(x) > 2
+    np.testing.assert_allclose(y * UNITS, x, rtol=1e-9)
+    assert violation < 1e-12
+
+
+def test_variables_of_very_different_units_have_one_sum():
+    x, violation = minimize(np.diag(UNITS), np.zeros(5), 2.0)
+    np.testing.assert_allclose(x, 2.0 / UNITS / sum(1.0 / UNITS), rtol=1e-9)
+    assert violation < 1e-12
+
+
+def test_a_variable_and_its_multiple_share():
+    H, b = random_program(4, 3, 3)
+    x, _ = minimize(H, b)
+    assert x[2] > 0.1
+    twice, times = [0, 1, 2, 2], np.array([1, 1, 1, 2])
+    y, _ = minimize(H[np.ix_(twice, twice)] * np.outer(times, times), b[twice] * times)
+    np.testing.assert_allclose(y * times, (x / [1, 1, 2])[twice], rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-12, 0.3, 1e280])
+def test_one_variable_has_the_whole_sum(size):
+    x, violation = minimize(np.full((1, 1), size), np.full(1, 7 * size), 0.7)
+    np.testing.assert_allclose(x, 0.7, rtol=1e-14)
+    assert violation < 1e-12
