@@ -53,7 +53,7 @@ from sfs_cli.store.matrix import Matrix, like_cells, look
 BLOCK_PART = 32
 """A reader's block takes at most this fraction (1/N) of the memory."""
 DECODE_PART = 4
-"""Columns that are decoded at a time take at most this fraction (1/N) of the memory."""
+"""A Matrix Market file is held if it takes at most this fraction (1/N) of the memory."""
 HELD_PART = 4
 """A matrix is held in memory if it takes at most this fraction (1/N) of it."""
 MANY_SAMPLES, WIDE = 1000, 10

@@ -122,3 +122,26 @@ def test_what_cannot_be_written_is_refused_before_the_run(tmp_path, capfd):
     assert done.code == 3
     assert "cannot be read as AnnData" in done.err
     assert set(snapshot(tmp_path)) == {"a.h5ad"}
+
+
+def test_values_in_another_file_are_read_as_h5py_reads_them(tmp_path, capfd):
+    path = tmp_path / "cells.h5ad"
+    made().write_h5ad(tmp_path / "values.h5ad")
+    made().write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        del file["X"]
+        file["X"] = h5py.ExternalLink("values.h5ad", "/X")
+    assert ranked(path, capfd) == by_variance(made().X)
+
+
+@pytest.mark.parametrize("member", ["obs", "X"])
+def test_members_of_another_kind_are_no_traceback(member, tmp_path, capfd):
+    path = tmp_path / "cells.h5ad"
+    made().write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        del file[member]
+        file[member] = 5
+    done = run_here([*RANK, str(path)], capfd)
+    assert done.code == 3, done.err
+    assert "Traceback" not in done.err
+    assert str(path) in done.err

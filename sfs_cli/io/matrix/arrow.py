@@ -43,8 +43,8 @@ def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
     """Open a Parquet table of a name column and numeric columns.
 
     Held at a time are a block, and of every column one page (at most 1 MiB as most writers write
-    it), however large the row groups are. A damaged file, one without names, or with a column that
-    is not numeric, is an `InputError`.
+    it) and its dictionary, however large the row groups are. A damaged file, one without names, or
+    with a column that is not numeric, is an `InputError`.
     """
     with read_errors(path, "parquet"):
         file = pq.ParquetFile(arrow_file(path), buffer_size=_BUFFER)
@@ -87,7 +87,7 @@ def open_feather(path: Path, options: ReadOptions) -> MatrixReader:
 
     with releasing(mapped.close), read_errors(path, "feather"):
         schema = pa.ipc.open_file(mapped).schema
-        n_rows = sum(map(len, parts([0])))
+        n_rows = sum(map(len, parts(range(len(schema))[:1])))
     return TableReader(path, "feather", schema, n_rows, batches, mapped.close, options)
 
 

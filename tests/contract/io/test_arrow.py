@@ -14,6 +14,7 @@ from pyarrow import feather
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.arrow import open_feather, open_parquet
 from sfs_cli.io.matrix.base import ReadOptions
+from sfs_cli.io.matrix.subset import WRITERS as SUBSETS
 from tests.contract.io.reading import read_all
 
 GENES = ["a", "b", "c"]
@@ -74,6 +75,41 @@ def test_columns_of_the_same_name_keep_their_own_values(tmp_path):
 def test_no_names_is_refused(tmp_path):
     with pytest.raises(InputError, match="no column holds the names"):
         read(write(tmp_path, {"s1": [1.0], "s2": [2]}))
+    feather.write_feather(pa.table({}), tmp_path / "empty.feather")
+    with pytest.raises(InputError, match="no column holds the names"):
+        open_feather(tmp_path / "empty.feather", ReadOptions())
+
+
+WRITERS = {
+    "parquet": lambda t, path: pq.write_table(t, path, row_group_size=70),
+    "feather": lambda t, path: feather.write_feather(t, path, compression="zstd", chunksize=70),
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_parts_of_a_table_and_slices_of_them_keep_values_and_nulls(tmp_path, rng, kind):
+    n, path = 300, tmp_path / f"t.{kind}"
+    kinds = [("f8", "f4", "i2", "u8")[j % 4] for j in range(12)]
+    given = [(100 * rng.random(n)).astype(each) for each in kinds]
+    missing = rng.random((12, n)) < 0.1
+    columns = [pa.array(v, mask=gone) for v, gone in zip(given, missing, strict=True)]
+    genes = [f"r{i}" for i in range(n)]
+    names = ["id", *(f"c{j}" for j in range(12))]
+    names[4:7] = "twice.x", "twice", "twice"
+    WRITERS[kind](pa.Table.from_arrays([pa.array(genes), *columns], names=names), path)
+    ids, values, reader = read_all(path, dtype="float64", block_bytes=1)
+    assert (ids, list(reader.column_ids)) == (genes, names[1:])
+    np.testing.assert_array_equal(values, np.where(missing, np.nan, given).T)
+
+
+def test_of_columns_of_one_name_some_are_written(tmp_path):
+    columns = [pa.array(GENES), pa.array([1.0, 2, 3]), pa.array([4.0, 5, 6])]
+    path = write(tmp_path, pa.Table.from_arrays(columns, names=["gene", "s", "s"]))
+    target = tmp_path / "new.parquet"
+    SUBSETS["parquet"](path, target, target, np.array([0, 2]), "features")
+    ids, values, reader = read(target)
+    assert (ids, reader.column_ids) == (["a", "c"], ["s", "s"])
+    np.testing.assert_array_equal(values, [[1, 4], [3, 6]])
 
 
 @pytest.mark.parametrize("columns", [{"gene": GENES}, {"gene": ["a", None], "s": [1.0, 2]}])

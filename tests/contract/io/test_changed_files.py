@@ -191,6 +191,7 @@ REFUSED: list[tuple[str, str, bytes, str]] = [
     ("gzip cut off", "m.csv.gz", PACKED[: len(PACKED) // 2], CUT),
     ("gzip without its end", "m.csv.gz", PACKED[:-4], CUT),
     ("gzip within gzip", "m.csv.gz", gzip.compress(PACKED), BINARY),
+    ("HDF5 in its first bytes", "m.h5ad", b"\x89HDF\r\n\x1a\n", "cannot be read as HDF5"),
     ("Parquet in its first bytes", "m.parquet", b"PAR1\x15\x04", "cannot be read as parquet"),
 ]
 
