@@ -53,7 +53,7 @@ from sfs_cli.store.matrix import Matrix, like_cells, look
 BLOCK_PART = 32
 """A reader's block takes at most this fraction (1/N) of the memory."""
 DECODE_PART = 4
-"""A Matrix Market file is held if it takes at most this fraction (1/N) of the memory."""
+"""Columns that are decoded at a time take at most this fraction (1/N) of the memory."""
 HELD_PART = 4
 """A matrix is held in memory if it takes at most this fraction (1/N) of it."""
 MANY_SAMPLES, WIDE = 1000, 10
@@ -183,7 +183,7 @@ def load(
     elif is_store(path):
         return _open_store(config, path)
     else:
-        reader, rows, why = peek(config, known_samples, memory)
+        reader, rows, why = peek(config, known_samples, memory, folder)
     try:
         messages.note(f"{config.matrix_name} ({reader.format}): {why}")
         for note in reader.notes:
@@ -312,7 +312,7 @@ def on_its_side(n: int, m: int) -> str | None:
 
 
 def peek(
-    config: RankConfig, known_samples: list[str], memory: int
+    config: RankConfig, known_samples: list[str], memory: int, scratch: Path | None = None
 ) -> tuple[MatrixReader, Literal["features", "samples"], str]:
     """Open a reader without reading values; return it with the orientation and why."""
     options = ReadOptions(
@@ -321,6 +321,7 @@ def peek(
         layer=config.layer,
         decimal=config.decimal,
         decode_bytes=memory // DECODE_PART,
+        scratch=scratch,
         known_samples=known_samples,
     )
     reader = open_matrix(Path(config.matrix), options)

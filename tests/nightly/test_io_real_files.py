@@ -126,7 +126,7 @@ def test_memory_does_not_grow_with_the_row_group_of_a_parquet_file(tmp_path: Pat
         code = (
             "import pyarrow as pa; from pathlib import Path\n"
             "from sfs_cli.io.matrix.base import ReadOptions\n"
-            "from sfs_cli.io.matrix.arrow import open_parquet\n"
+            "from sfs_cli.io.matrix.parquet import open_parquet\n"
             f"r = open_parquet(Path({str(path)!r}), ReadOptions(block_bytes=1 << 20))\n"
             "n = sum(len(b.ids) for b in r.blocks())\n"
             "print(pa.default_memory_pool().max_memory())"

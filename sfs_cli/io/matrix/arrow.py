@@ -1,25 +1,26 @@
-"""Tables of Arrow columns, Parquet and Feather version 2, as blocks of rows.
+"""Tables of Arrow columns as blocks of rows: what Parquet and Feather share.
 
-A Parquet file is streamed page by page. Feather is the Arrow IPC file format, through a memory map;
-a record batch (65,536 rows as pyarrow and R write them) that is compressed is unpacked as a whole.
+All columns are decoded together where memory allows. Otherwise they are decoded in groups: the
+values of each group are written to a scratch file, and blocks of rows are put together from it, one
+part of the table (row group, record batch) after the other.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.ipc
-import pyarrow.parquet as pq
 
-from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.errors import InputError, counted, listed, unwritable
+from sfs_cli.io.files.atomic import made
 from sfs_cli.io.files.table import is_index_name, pandas_index, texts_of
-from sfs_cli.io.files.text import arrow_file
 from sfs_cli.io.matrix.base import (
     Annotations,
     MatrixReader,
@@ -30,91 +31,58 @@ from sfs_cli.io.matrix.base import (
     releasing,
 )
 
-_LEAST_ROWS = 128  # that are decoded together: each time costs the more the more columns there are
-_BUFFER = 1 << 12  # of each column of a Parquet file
-_FEATHER_1 = b"FEA1"
+_TILE_ROWS = 128
 _ID_WORD = re.compile(r"(^|[_ .-])(id|gene|feature|entrez|geneid|entrezid|index)([_ .-]|$)", re.I)
 
-Batches = Callable[[Sequence[int], int], Iterator[pa.RecordBatch]]
-"""Takes positions of columns (rising) and a number of rows; yields all rows, so many at a time."""
 
+class TableSource(Protocol):
+    """An open table, of which some columns can be decoded without the others."""
 
-def open_parquet(path: Path, options: ReadOptions) -> MatrixReader:
-    """Open a Parquet table of a name column and numeric columns.
+    schema: pa.Schema
+    n_parts: int  # parts that the rows are stored in, one after the other
+    n_rows: int
+    costs: list[int]  # the bytes that decoding each column takes; empty where there are no rows
 
-    Held at a time are a block, and of every column one page (at most 1 MiB as most writers write
-    it) and its dictionary, however large the row groups are. A damaged file, one without names, or
-    with a column that is not numeric, is an `InputError`.
-    """
-    with read_errors(path, "parquet"):
-        file = pq.ParquetFile(arrow_file(path), buffer_size=_BUFFER)
-        metadata = file.metadata
+    def batches(
+        self, columns: Sequence[int], n_rows: int, part: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns (rising) of one part or all, at most about `n_rows` rows at a time."""
+        ...
 
-    def batches(columns: Sequence[int], n_rows: int) -> Iterator[pa.RecordBatch]:
-        # by position, since a name may be that of several columns; none of them is nested
-        groups = range(metadata.num_row_groups)
-        yield from file.reader.iter_batches(n_rows, groups, column_indices=columns)
-
-    def close() -> None:
-        file.close(force=True)
-
-    schema, n_rows = file.schema_arrow, metadata.num_rows
-    return TableReader(path, "parquet", schema, n_rows, batches, close, options)
-
-
-def open_feather(path: Path, options: ReadOptions) -> MatrixReader:
-    """Open an Arrow IPC file (Feather version 2), compressed or not.
-
-    What is refused is as of `open_parquet`.
-    """
-    with path.open("rb") as raw:
-        if raw.read(4) == _FEATHER_1:
-            raise InputError(
-                "this is Feather version 1, which is not supported",
-                where=path,
-                hint="write it again with a current pyarrow, or R's arrow::write_feather",
-            )
-    mapped = pa.memory_map(os.fsencode(path))
-
-    def parts(columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        file = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=[*columns]))
-        yield from map(file.get_batch, range(file.num_record_batches))
-
-    def batches(columns: Sequence[int], n_rows: int) -> Iterator[pa.RecordBatch]:
-        for batch in parts(columns):
-            batch.validate(full=True)  # offsets that lie would crash whoever makes texts of them
-            yield from (batch.slice(at, n_rows) for at in range(0, len(batch), n_rows))
-
-    with releasing(mapped.close), read_errors(path, "feather"):
-        schema = pa.ipc.open_file(mapped).schema
-        n_rows = sum(map(len, parts(range(len(schema))[:1])))
-    return TableReader(path, "feather", schema, n_rows, batches, mapped.close, options)
+    def close(self) -> None:
+        """Release the file."""
+        ...
 
 
 class TableReader(MatrixReader):
-    """A reader of a table with a column of ids and numeric columns."""
+    """A reader of a table with a column of ids and numeric columns.
 
-    def __init__(
-        self,
-        path: Path,
-        name: str,
-        schema: pa.Schema,
-        n_rows: int,
-        batches: Batches,
-        release: Callable[[], None],
-        options: ReadOptions,
-    ) -> None:
+    ``groups`` are the positions of the columns that are decoded together.
+    """
+
+    def __init__(self, path: Path, name: str, source: TableSource, options: ReadOptions) -> None:
         self.path = path
         self.format = name
         self.annotations = Annotations()
-        self.names = schema.names
-        self.n_rows = n_rows
-        self._schema, self._batches, self._options = schema, batches, options
-        self._release = release
-        with releasing(release):
-            self._ids, self._values, self._texts, self.notes = choose_columns(schema, path)
-        self.column_ids = [self.names[i] for i in self._values]
+        self._source = source
+        self._options = options
+        self.names = source.schema.names  # which makes the list anew each time
+        self.n_rows = source.n_rows
+        with releasing(source.close):
+            chosen = choose_columns(source.schema, path)
+            self._ids, values, texts, self.notes = chosen
+            self._choose(values, texts)
         self.left_out = self.beside
+
+    def _choose(self, values: Sequence[int], texts: Sequence[int]) -> None:
+        self._values, self._texts = values, texts
+        self.column_ids = [self.names[i] for i in values]
+        self.groups = [values]
+        costs, budget = self._source.costs, self._options.decode_bytes
+        if budget is not None and costs:
+            groups = np.cumsum([costs[i] for i in values]) // budget
+            parts = np.split(values, np.flatnonzero(np.diff(groups)) + 1)
+            self.groups = [part.tolist() for part in parts]
 
     @property
     def beside(self) -> Sequence[str]:
@@ -124,43 +92,102 @@ class TableReader(MatrixReader):
     @property
     def booleans(self) -> list[str]:
         """As of `MatrixReader`."""
-        types = self._schema.types
+        types = self._source.schema.types
         return [self.names[i] for i in self._values if pa.types.is_boolean(types[i])]
 
     def leave_out(self, names: Sequence[str]) -> None:
         """Take columns for annotations of the rows, before the first block."""
         more = {i for i in self._values if self.names[i] in {*names}}
-        self._values = [i for i in self._values if i not in more]
-        self._texts = sorted({*self._texts, *more})
-        self.column_ids = [self.names[i] for i in self._values]
+        self._choose([i for i in self._values if i not in more], sorted({*self._texts, *more}))
 
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first rows; only the id column is read."""
         with read_errors(self.path, self.format):
-            batches = filter(len, self._batches((self._ids,), 1024))
+            batches = filter(len, self._source.batches((self._ids,), 1024))
             return next((_id_strings(batch.column(0), self.path) for batch in batches), [])
 
     def blocks(self) -> Iterator[RowBlock]:
         """Yield the rows in order."""
-        columns = sorted([self._ids, *self._texts, *self._values])
-        positions = np.searchsorted(columns, self._values).tolist()
-        # numbers as Arrow has them, and a block and its transposed twin, are held together
-        width = len(positions) * (8 + np.dtype(self._options.dtype).itemsize)
-        n_rows = max(_LEAST_ROWS, self._options.block_bytes // width)
-
-        def where(at: int) -> str:
-            return f"{self.path}, column {self.names[self._values[at % len(positions)]]!r}"
-
         with read_errors(self.path, self.format):
-            for batch in self._batches(columns, n_rows):
-                values = cast_values(numbers(batch.select(positions)), self._options.dtype, where)
-                found = dict(zip(columns, batch.columns, strict=True))
-                texts = [(self.names[i], texts_of(found[i].to_pylist())) for i in self._texts]
-                yield RowBlock(_id_strings(found[self._ids], self.path), values, texts)
+            if len(self.groups) > 1:
+                yield from self._in_groups()
+                return
+            columns = sorted([self._ids, *self._texts, *self._values])
+            positions = np.searchsorted(columns, self._values).tolist()
+            for batch in self._source.batches(columns, self._block_rows(len(positions))):
+                values = self._rows(batch.select(positions), self.column_ids)
+                yield self._block(batch, columns, values)
 
     def close(self) -> None:
         """Release the file."""
-        self._release()
+        self._source.close()
+
+    def _in_groups(self) -> Iterator[RowBlock]:
+        dtype = np.dtype(self._options.dtype)
+        columns = sorted([self._ids, *self._texts])
+        n_rows = self._block_rows(len(self._values))
+        folder = self._options.scratch
+        with self._writing():
+            made_in = folder and made(folder)
+            file = tempfile.TemporaryFile(dir=made_in, buffering=0)  # noqa: SIM115
+        with file:
+            for part in range(self._source.n_parts):
+                ends = [0]
+                for group in self.groups:
+                    file.seek(ends[-1])
+                    names = [self.names[i] for i in group]
+                    for batch in self._source.batches(group, self._block_rows(len(group)), part):
+                        rest = self._rows(batch, names).reshape(-1).view(np.uint8).data
+                        with self._writing():
+                            while rest:
+                                rest = rest[file.write(rest) :]
+                    ends.append(file.tell())
+                    # Arrow's pool keeps what it freed, which the next group may not fit beside
+                    pa.default_memory_pool().release_unused()
+                start = 0
+                for batch in self._source.batches(columns, n_rows, part):
+                    panels = []
+                    for first, group in zip(ends, self.groups, strict=False):
+                        file.seek(first + start * len(group) * dtype.itemsize)
+                        panel = np.fromfile(file, dtype, batch.num_rows * len(group))
+                        panels.append(panel.reshape(batch.num_rows, len(group)))
+                    yield self._block(batch, columns, np.hstack(panels))
+                    start += batch.num_rows
+                sizes = [start * len(group) * dtype.itemsize for group in self.groups]
+                if np.diff(ends).tolist() != sizes:
+                    raise EOFError("columns have different numbers of rows")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            folder = self._options.scratch or tempfile.gettempdir()
+            raise unwritable(folder, error, "TMPDIR") from None
+
+    def _block(self, batch: pa.RecordBatch, columns: Sequence[int], values: np.ndarray) -> RowBlock:
+        """Return values with the ids and annotations of their rows, from a batch of columns."""
+        found = dict(zip(columns, batch.columns, strict=True))
+        texts = [(self.names[i], texts_of(found[i].to_pylist())) for i in self._texts]
+        return RowBlock(_id_strings(found[self._ids], self.path), values, texts)
+
+    def _block_rows(self, n_columns: int) -> int:
+        # numbers as Arrow has them, and a block and its transposed twin, are held together
+        width = n_columns * (8 + np.dtype(self._options.dtype).itemsize)
+        return max(1, self._options.block_bytes // width)
+
+    def _rows(self, batch: pa.RecordBatch, names: Sequence[str]) -> np.ndarray:
+        """Return columns of numbers as rows of the matrix, shape (batch.num_rows, columns)."""
+
+        def where(at: int) -> str:
+            return f"{self.path}, column {names[at // batch.num_rows]!r}"
+
+        columns = cast_values(numbers(batch).T, self._options.dtype, where)
+        # strips of rows stay in cache, which a plain transposed copy does not
+        rows = np.empty(columns.shape[::-1], columns.dtype)
+        for start in range(0, len(rows), _TILE_ROWS):
+            rows[start : start + _TILE_ROWS] = columns[:, start : start + _TILE_ROWS].T
+        return rows
 
 
 def choose_columns(
@@ -223,13 +250,13 @@ def holds_text(kind: pa.DataType) -> bool:
 
 
 def numbers(batch: pa.RecordBatch) -> np.ndarray:
-    """Return columns of numbers, shape (rows, columns), nulls as NaN."""
+    """Return columns of numbers, shape (rows, columns) and Fortran-ordered, nulls as NaN."""
     t = pa.types
     kinds = batch.schema.types
     if not all(t.is_integer(k) or t.is_float32(k) or t.is_float64(k) for k in kinds):
         wide = pa.schema([(name, pa.float64()) for name in batch.schema.names])
         batch = batch.cast(wide, safe=False)
-    return np.asarray(batch.to_tensor(null_to_nan=True))
+    return np.asarray(batch.to_tensor(null_to_nan=True, row_major=False))
 
 
 def _id_strings(column: pa.Array, path: Path) -> list[str]:

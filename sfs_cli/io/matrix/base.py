@@ -52,7 +52,10 @@ class ReadOptions:
     block_bytes: int = 8 << 20  # readers hold about this much at a time (one row may be larger)
     layer: str | None = None  # layer of an AnnData file to read in place of X, or `RAW`
     decimal: str = "point"  # what text has before the digits of a fraction: point, comma or auto
-    decode_bytes: int | None = None  # memory for a Matrix Market file; a larger one is streamed
+    # memory for table columns that are decoded together; more of them are read in groups, by way
+    # of temporary files in a folder (by default the system's)
+    decode_bytes: int | None = None
+    scratch: Path | None = None
     known_samples: Sequence[str] = ()  # ids that other files have, for a format with two of each
 
 
@@ -145,12 +148,12 @@ FORMATS = (
         "delimited text",
     ),
     Format("gct", (Kind.GCT,), packed(".gct"), "gct:open_gct", "a GCT matrix"),
-    Format("parquet", (Kind.PARQUET,), (".parquet",), "arrow:open_parquet", "a Parquet table"),
+    Format("parquet", (Kind.PARQUET,), (".parquet",), "parquet:open_parquet", "a Parquet table"),
     Format(
         "feather",
         (Kind.ARROW,),
         (".feather", ".arrow"),
-        "arrow:open_feather",
+        "feather:open_feather",
         "an Arrow (Feather) table",
     ),
     Format("h5ad", (Kind.HDF5,), (".h5ad",), "anndata:open_h5ad", "AnnData in HDF5", anndata=True),
