@@ -177,7 +177,8 @@ def score_on(run: Run, graph: Graph | None, prepare: Prepare | None = None) -> S
     """
     solution = solve(run, graph.similarity if graph else None, prepare)
     for warning in solution.warnings:
-        run.log.warn(warning)
+        if warning not in run.log.warnings:  # halves of the features have the same samples
+            run.log.warn(warning)
     for note in solution.notes:
         run.log.note(note)
     check_solution(run, solution)

@@ -425,7 +425,7 @@ class Timed:
         start = time.process_time()
         made = problem(self.method, np.zeros((self.n, 2)), of_size(self.n))
         prepare = METHODS[self.method].load("prepare")
-        scorer = TestedScorer(prepare(made), made, *null_of("moments"))
+        scorer = TestedScorer(prepare(made), made, "moments")
         rng, spent, found = np.random.default_rng(0), Counter(), np.zeros(len(HOW), int)
         spent["graph"] = time.process_time() - start
         permute = scorer.judge._permute

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -14,6 +15,7 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.methods.significance import judge, permuted
+from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.judge import EXTRAPOLATION, MOMENTS, PERMUTATION, Judge
 from sfs_cli.methods.significance.permuted import WelchJudge
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
@@ -164,6 +166,47 @@ def test_values_of_samples_with_leverage_are_not_significant_by_themselves(
     p = Judge(tested, "moments", 10_000, 0).test(x).p
     for level in (0.05, 0.01, 0.001):
         assert (p <= level).mean() <= 1.1 * level + 3 * np.sqrt(level / len(p))
+
+
+@pytest.mark.parametrize(
+    ("n", "paired", "others", "blocked"),
+    [
+        (24, True, 1, False),
+        (12, True, 2, False),
+        (8, True, 0, False),
+        (24, True, 1, True),
+        (22, False, 3, False),
+        (24, False, 5, False),
+    ],
+)
+def test_no_p_value_of_an_ordinary_design_has_a_floor(
+    n: int, paired: bool, others: int, blocked: bool
+) -> None:
+    rng, pair = np.random.default_rng(0), np.arange(n) // 2
+    pairs = [(pair == each).astype(float) for each in range(1, n // 2)] if paired else []
+    Q, _ = orthonormal(np.vstack([*pairs, *rng.normal(size=(others, n))]))
+    tested = residual_ratio("spec", graph_of(n, 0), Q)
+    made = Judge(tested, "permutation", 20, 0, pair if blocked else None)
+    assert made.covariates == (others if blocked else len(Q))
+    assert not (made.few and made.heavy.any())
+
+
+def test_samples_that_no_p_value_can_be_small_with_are_named() -> None:
+    x = noise(17, 30, 0)
+    design, _ = orthonormal(np.vstack([np.arange(17) == 4, np.arange(17) % 2]))
+    found = problem("spec", x, graph_of(17, 0))
+    found = replace(found, context=replace(found.context, design=design))
+    prepare = METHODS["spec"].load("prepare")
+    assert prepare is not None
+    tested = tested_scores.TestedScorer(prepare(found), found, "permutation", 99)
+    (warning,) = tested.warnings
+    name = found.context.matrix.ids.samples[4]
+    assert "takes 2 columns of covariates out of 17 samples" in warning
+    assert f"1 has much leverage ({name}): 1/17 = 0.059 is added to p-values" in warning
+    residuals = x.T - x.T @ design.T @ design
+    assert tested.judge.test(residuals).p.min() > 1 / 17
+    found = replace(found, context=replace(found.context, design=design[1:]))
+    assert not tested_scores.TestedScorer(prepare(found), found, "permutation", 99).warnings
 
 
 class Patterns:
