@@ -21,6 +21,7 @@ from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import AT_ONCE, FIRST, Messages
+from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.run import inputs
@@ -401,13 +402,15 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
         asked = [flag(name) for name in config.given("min_samples", "min_count")]
         if not asked and config.missing != "drop":
             raise
-        if not all(why.all() for why in prepared.left_out()):
+        reasons = np.bincount(np.concatenate(list(prepared.left_out())))
+        if reasons[0]:
             raise
+        why = [f"{count:,} {Status(r).text}" for r, count in enumerate(reasons.tolist()) if count]
         hint = f"give a smaller {' or '.join(asked)}" if asked else "fill them by --missing mean"
         asked += ["--missing drop"] * (config.missing == "drop")
         raise InputError(
             f"no feature is left after {' and '.join(asked)}",
-            where=config.matrix,
+            where=f"{config.matrix}: {', '.join(why)}",
             hint=hint,
             option=error.options,
         ) from error
