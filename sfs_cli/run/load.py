@@ -46,6 +46,7 @@ from sfs_cli.run.needs import (
     with_defaults,
 )
 from sfs_cli.run.sample_ids import tell_left_out
+from sfs_cli.run.together import held_at_once
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
@@ -214,7 +215,8 @@ def loaded(
         passes.look(looked + known.seen)
         adjustment = prepared.adjustment
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
-        plan = memory_plan(config, shape, held)
+        of_subsets = held_at_once(config, n, m, memory)
+        plan = memory_plan(config, shape, held, of_subsets=of_subsets)
         engine = Engine(
             prepared,
             start(plan.workers),
