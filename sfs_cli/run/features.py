@@ -42,6 +42,15 @@ def feature_filter(
     InputError
         When a file or pattern matches no feature, a file cannot be read, or none is left.
     """
+    # before anything is read: a plan of shards reads no values before it is written
+    if config.min_samples is not None and config.min_samples > n_samples:
+        raise InputError(
+            f"--min-samples {config.min_samples:,} leaves out every feature: "
+            f"{counted(n_samples, 'sample')} are used",
+            where=config.matrix,
+            hint=f"give {n_samples:,} or less",
+            option="min_samples",
+        )
     by_id = None
     if config.include or config.exclude:
         by_id = np.zeros(matrix.n_features, np.int8)

@@ -21,6 +21,7 @@ from sfs_cli.io.knowledge.sample_columns import Column
 from sfs_cli.io.knowledge.similarity import open_similarity
 from sfs_cli.knowledge.base import Source
 from sfs_cli.logs import AT_ONCE, FIRST, Messages
+from sfs_cli.methods.base import Status
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import flag
 from sfs_cli.run import inputs
@@ -45,6 +46,7 @@ from sfs_cli.run.needs import (
     with_defaults,
 )
 from sfs_cli.run.sample_ids import tell_left_out
+from sfs_cli.run.together import held_at_once
 from sfs_cli.store.ids import natural_order
 from sfs_cli.store.joined import prepared as prepared_view
 from sfs_cli.store.matrix import Matrix
@@ -213,7 +215,8 @@ def loaded(
         passes.look(looked + known.seen)
         adjustment = prepared.adjustment
         held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
-        plan = memory_plan(config, shape, held)
+        of_subsets = held_at_once(config, n, m, memory)
+        plan = memory_plan(config, shape, held, of_subsets=of_subsets)
         engine = Engine(
             prepared,
             start(plan.workers),
@@ -400,13 +403,15 @@ def _none_left(config: RankConfig, prepared: PreparedMatrix) -> Iterator[None]:
         asked = [flag(name) for name in config.given("min_samples", "min_count")]
         if not asked and config.missing != "drop":
             raise
-        if not all(why.all() for why in prepared.left_out()):
+        reasons = np.bincount(np.concatenate(list(prepared.left_out())))
+        if reasons[0]:
             raise
+        why = [f"{count:,} {Status(r).text}" for r, count in enumerate(reasons.tolist()) if count]
         hint = f"give a smaller {' or '.join(asked)}" if asked else "fill them by --missing mean"
         asked += ["--missing drop"] * (config.missing == "drop")
         raise InputError(
             f"no feature is left after {' and '.join(asked)}",
-            where=config.matrix,
+            where=f"{config.matrix}: {', '.join(why)}",
             hint=hint,
             option=error.options,
         ) from error

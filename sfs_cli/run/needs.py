@@ -50,6 +50,8 @@ sparse graph is applied term by term."""
 SQUARES, DOUBLE_SQUARES = 4, 2
 """n x n arrays of a dense sample graph: products, distances, weights, operator; before that, the
 sums of products that wait for each other. The second are more where these are in float64."""
+SENT_SQUARES = 3
+"""n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
 FEATURE_BYTES, SCALE_BYTES, MARKER_BYTES = 280, 104, 120
 """A feature: its id, score, p-values, class means and ranks, before and after they are put in
 order; its test on each scale of ``--scales``; and what ``--markers`` measures of a class."""
@@ -199,12 +201,18 @@ def thread_count(asked: int | None = None) -> int:
 
 
 def memory_plan(
-    config: RankConfig, shape: Shape, held: int = 0, *, products: bool = False
+    config: RankConfig,
+    shape: Shape,
+    held: int = 0,
+    *,
+    products: bool = False,
+    of_subsets: int = 0,
 ) -> MemoryPlan:
     """Fit a run into memory, with fewer workers than there are threads where it must.
 
     `held` are the bytes of what is taken out of the features, and of given ones. `products` tells
-    that inner products of the samples are made, whether the graph needs them or not.
+    that inner products of the samples are made, whether the graph needs them or not. `of_subsets`
+    are the bytes of what is scored together on subsets of the samples.
 
     Raises
     ------
@@ -219,7 +227,8 @@ def memory_plan(
 
     # the graphs of parts are smaller, but may be dense where that of all would be sparse
     largest = max(shape.parts.values(), default=n)
-    making, of_worker = _graphs_made(config, shape, largest), 0
+    making = _graphs_made(config, shape, largest)
+    of_all = of_worker = 0
     products = products or any(each.products for each in making)
     # a sparse graph of few samples comes from all their distances, which are dense for a while
     if is_dense(config, largest) or products:
@@ -228,8 +237,11 @@ def memory_plan(
         squares += config.sample_weights is not None  # the weighted graph
         doubles = arithmetic_dtype(largest, m, shape.stored).itemsize == 8
         squares += DOUBLE_SQUARES * (products and doubles)
-        of_worker = 8 * largest**2 * products
-        held += 8 * largest**2 * squares
+        sums = 1 if config.dask is None else SENT_SQUARES
+        of_worker = 8 * largest**2 * sums * products
+        of_all = 8 * largest**2 * squares
+    # subsets come when the graph of all is gone, and one of theirs takes less than half of it
+    held += max(of_all, of_subsets + of_all // 2 if of_subsets else 0)
     held += max((each.held for each in making), default=0)
     if config.modules:  # correlations, their absolute values and the distances of each pair
         lists = 1 + len(ranked_sources(config)) if config.rank_sources else 1

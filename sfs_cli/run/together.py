@@ -79,3 +79,10 @@ def scored_at_once(config: RankConfig, n: int, m: int, memory: int) -> tuple[int
         each += 2 * 8 * subset_size(config, n) ** 2
     count = max(1, min(config.subset_count, memory // SHARE // each))
     return count, count * each
+
+
+def held_at_once(config: RankConfig, n: int, m: int, memory: int) -> int:
+    """Return the bytes of what is scored by one pass on subsets; 0 where each has its own."""
+    if config.stability is None or not ranks_together(config, n, m):
+        return 0
+    return scored_at_once(config, n, m, memory)[1]

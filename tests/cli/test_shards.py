@@ -60,6 +60,12 @@ def test_shards_give_the_numbers_of_one_run(tmp_path, capfd):
     assert_same_numbers(tmp_path / "out", whole(tmp_path))
 
 
+def test_a_threshold_that_leaves_nothing_makes_no_plan(tmp_path, capfd):
+    words = [*CASES["spec rbf"], "--min-samples", 10_000, "--shards", 2]
+    assert "leaves out every" in refused(capfd, 3, "shard", "init", tmp_path / "plan", *words).err
+    assert not (tmp_path / "plan").exists()
+
+
 def test_parts_that_are_missing_are_made_by_the_merge(tmp_path, capfd):
     plan = planned(tmp_path, 4)
     for i in (1, 3):

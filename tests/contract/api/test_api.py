@@ -479,7 +479,9 @@ def test_a_result_is_written_as_the_command_writes_it(tmp_path: Path) -> None:
     [
         (["select", "both", "--cv"], "give a file in its place, by --matrix"),
         (["select", "labels", "--cv"], "give a file in its place, by --labels"),
+        (["select", "graph", "--cv", "--labels", "l.csv"], "rank again, and give a file in"),
         (["rank", "--config", "both/run.json"], "give a file in its place, by MATRIX"),
+        (["rank", "--config", "labels/run.json"], "give a file in its place, by --labels"),
         (["rank", "--config", "graph/run.json"], "give a file in its place, by --similarity file:"),
     ],
 )
@@ -492,7 +494,8 @@ def test_names_of_objects_are_told_from_files(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     FRAME.T.to_csv("table.csv")
-    labels = pd.Series(CLASSES, SAMPLES)
+    labels = pd.Series(CLASSES, SAMPLES, name="class")
+    labels.to_csv("l.csv", index_label="sample")
     sfs.rank(FRAME, method="f-test", labels=labels).write("both")
     sfs.rank("table.csv", method="f-test", labels=labels).write("labels")
     graph = pd.DataFrame(np.abs(np.corrcoef(X)), SAMPLES, SAMPLES)

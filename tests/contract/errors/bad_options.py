@@ -82,13 +82,7 @@ FEATURES_NAMED = [
         "mito.txt",
         "none of 2 ids; gene1",
     ),
-    option(
-        "--min-samples of more",
-        "no feature is left; a smaller --min-samples",
-        "--min-samples",
-        "7",
-        code=BAD,
-    ),
+    option("--min-samples of more", "6 samples; 6 or less", "--min-samples", "7", code=BAD),
 ]
 
 WITHOUT_EFFECT = [

@@ -103,3 +103,4 @@ def test_a_threshold_that_leaves_nothing_is_named(more, tmp_path, sfs):
     path = write_table(tmp_path / "m.csv", X)
     done = sfs("rank", path, "--min-samples", "9", *more, code=3)
     assert "no feature is left after --min-samples" in done.err
+    assert "m.csv: 16 in too few samples" in done.err

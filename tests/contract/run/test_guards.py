@@ -344,6 +344,14 @@ def test_dates_among_symbols_beside_the_ids_are_warned_of(tmp_path, sfs):
         assert ("1 feature (2-Sep)" in done.err) == told
 
 
+def test_dates_among_the_features_that_take_part_are_warned_of(tmp_path: Path, sfs: Sfs) -> None:
+    rows = "p0\t0\t4\t9\np1\t3\t1\t8\n2-Sep\t1\t1\t8\n"
+    (tmp_path / "m.tsv").write_text(f"id\ts1\ts2\ts3\n{rows}")
+    for more, told in (((), True), (("--exclude", "^2-Sep$"), False)):
+        done = sfs("rank", tmp_path / "m.tsv", "--method", "variance", *more)
+        assert ("1 feature (2-Sep) has dates" in done.err) == told
+
+
 def test_classes_are_those_of_the_samples_that_are_used(tmp_path: Path, sfs: Sfs) -> None:
     path = write_table(tmp_path / "x.csv", np.random.default_rng(3).normal(size=(30, 24)))
     labels = write_labels(tmp_path / "l.tsv", ["a"] * 10 + ["b"] * 10 + ["c"] * 4)

@@ -14,6 +14,7 @@ from sfs_cli.methods.significance.judge import TOGETHER
 from sfs_cli.options import RankConfig
 from sfs_cli.run import needs as run_memory
 from sfs_cli.run.needs import Shape, memory_plan, thread_count
+from sfs_cli.run.together import held_at_once
 
 FLOAT32 = np.dtype(np.float32)
 
@@ -59,6 +60,21 @@ def test_neighbors_in_all_features_may_be_searched_among_components():
         memory_plan(config, shape)
     assert "components=50" in caught.value.hint
     memory_plan(replace(config, components="50"), shape)
+
+
+def test_subsets_that_are_scored_together_and_sums_that_are_sent_are_counted():
+    """The scores of 100 subsets take 8 bytes of each feature, or a quarter of the memory."""
+    config = RankConfig(matrix="x", threads=4, method="spec", similarity="rbf")
+    n, m, memory = 300, 200_000, 270 << 20
+    alone = memory_plan(config, shape := Shape(n, m, FLOAT32, memory))
+    both = replace(config, stability="half")
+    at_once = held_at_once(both, n, m, memory)
+    assert memory // 5 < at_once <= memory // 4
+    assert held_at_once(config, n, m, memory) == 0
+    assert memory_plan(both, shape, of_subsets=at_once).workers < alone.workers
+    shape = Shape(3000, m, FLOAT32, 800 << 20)
+    sent = memory_plan(replace(config, dask="local", threads=2), shape)
+    assert sent.workers < memory_plan(replace(config, threads=2), shape).workers
 
 
 def test_arithmetic_is_in_float64_while_that_is_cheap():

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sfs_cli
+from sfs_cli.errors import InputError
 from sfs_cli.run.columns import look_at
 from tests.running import Finished, Sfs
 
@@ -110,6 +112,14 @@ def test_results_of_a_test(tmp_path: Path, sfs: Sfs) -> None:
     assert "sfs aggregate" in done.err
 
 
+def test_in_python() -> None:
+    """A frame has no annotations: what is no sample is told of, or refused."""
+    with pytest.warns(sfs_cli.SfsWarning, match="Length .by the name. seems to be no sample"):
+        sfs_cli.rank(feature_counts(), rows="features", method="variance")
+    with pytest.raises(InputError, match="logFC"):
+        sfs_cli.rank(results(), rows="features", method="variance")
+
+
 @pytest.mark.parametrize("verb", ["inspect", "convert", "evaluate"])
 def test_other_commands_tell(tmp_path: Path, verb: str, sfs: Sfs) -> None:
     given = write(feature_counts().assign(start=range(400)), tmp_path, "csv")
@@ -161,6 +171,13 @@ def test_columns_by_scale_alone(rng: np.random.Generator) -> None:
     table = np.log1p(counts())
     table["code"] = rng.integers(1, 90_000, len(table))
     assert none_and_doubtful(table) == ([], ["code"])
+
+
+@pytest.mark.parametrize("how", ["sum", "mean"])
+def test_a_column_of_sums(how: str) -> None:
+    table = counts()
+    table["all_of_them"] = getattr(table, how)(axis=1)
+    assert none_and_doubtful(table) == (["all_of_them"], [])
 
 
 def test_names_that_may_be_samples(rng: np.random.Generator) -> None:
