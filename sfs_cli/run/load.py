@@ -14,7 +14,7 @@ from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, PassList, ThreadExecutor
 from sfs_cli.compute.parts import Parts
-from sfs_cli.errors import InputError, UsageError, counted, listed, located
+from sfs_cli.errors import InputError, UsageError, counted, either, listed, located
 from sfs_cli.io.files.atomic import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
@@ -474,8 +474,17 @@ def _choose_samples(
         check(used, str(config.labels))
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")
-    by += f"; response={config.label_response} uses them" * ("response" in config.method_options())
-    log.note(f"the labels {'choose the samples, and ' * choose}are not used by {by}")
+    if choose:
+        log.note(f"the labels choose the samples, and are not used by {by}")
+        return chosen, None
+    users = ["tests such as f-test"]
+    users += [f"response={config.label_response}"] * ("response" in config.method_options())
+    users += ["--weights alignf", "--source NAME=labels:FILE"] * bool(config.source)
+    log.warn(
+        f"{config.label('labels', config.labels)} has no effect on the ranking with {by}: labels "
+        f"are used by {either(users, 'and')}",
+        AT_ONCE,
+    )
     return chosen, None
 
 
