@@ -241,7 +241,7 @@ def loaded(
             cohort,
             None if found is None else found.aligned(prepared.ids.samples),
             taken,
-            () if known.table is None else (known.table.name, *known.table.beside),
+            known.label_columns,
         )
 
 
@@ -259,6 +259,11 @@ class _Known:
     sources: list[Source]
     whole: Matrix  # with the features of sources that are ranked, too
     named: set[str]  # samples by what other files say
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The column of the labels, and the others of their table."""
+        return () if self.table is None else (self.table.name, *self.table.beside)
 
 
 def _read(
@@ -470,8 +475,10 @@ def _choose_samples(
         return chosen, None
     if needs & {"labels", "some-labels"}:
         used = labels.take(chosen)
-        check = inputs.check_outcome if config.numeric else inputs.check_classes
-        check(used, str(config.labels))
+        if config.numeric:
+            inputs.check_outcome(used, str(config.labels))
+        else:
+            inputs.check_classes(used, str(config.labels), known.label_columns)
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")
     if choose:
