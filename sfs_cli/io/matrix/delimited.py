@@ -84,7 +84,7 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
         header = None if first.startswith(_OF_STAR) else read_header(stream)
         if header is None or counts_of(header.names) is not None:
             raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
-        names, renamed = cleaned(header.names)
+        names, renamed = cleaned(header.names, options.known_samples)
         layout = Layout(path, header.delimiter, names)
         notes = [str(header)] if header.skipped else []
         notes += renamed
