@@ -1,6 +1,7 @@
 """What tables of quantifiers are: which column has the ids and which the counts.
 
-Salmon, kallisto, RSEM, HTSeq and STAR write a file for each sample; featureCounts writes a matrix.
+Salmon, kallisto, RSEM, HTSeq and STAR write a file for each sample; featureCounts writes a matrix,
+or a file for each.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ _ENDING = re.compile(
 
 
 def counts_of(names: Sequence[str]) -> str | None:
-    """Return the column of the counts, by the names of a table; None for another table."""
+    """Return the column of the counts, by the names of a table; None for another table.
+
+    That of featureCounts is the last, in a table of one sample.
+    """
+    if tuple(names[:-1]) == _FEATURE_COUNTS:
+        return names[-1]
     counts = (of[-1] for of in QUANTIFIERS if of[0] == names[0] and {*of} <= {*names[:5]})
     return next(counts, None)
 

@@ -62,7 +62,13 @@ def star(folder: Path, name: str, counts: pd.Series) -> Path:
     return tsv(folder / f"{name}_ReadsPerGene.out.tab", columns, header=False)
 
 
-PROGRAMS = {each.__name__: each for each in (salmon, kallisto, rsem, isoforms, htseq, star)}
+def feature_counts(folder: Path, name: str, counts: pd.Series) -> Path:
+    places = {"Geneid": counts.index, "Chr": "1;1", "Start": "5;90", "End": "8;99", "Strand": "+;+"}
+    return tsv(folder / f"{name}.txt", places | {"Length": 12, f"bam/{name}.bam": counts + 0.125})
+
+
+WRITERS = (salmon, kallisto, rsem, isoforms, htseq, star, feature_counts)
+PROGRAMS = {each.__name__: each for each in WRITERS}
 
 
 def values(store: Path) -> pd.DataFrame:
