@@ -25,8 +25,8 @@ def command(config: RankConfig, messages: Messages, store: str, column: str | No
     """Convert MATRIX to a store: a folder that every command reads block by block.
 
     The sample ids of --labels show whether rows are features or samples. Several files have other
-    samples of the same features; those of text are what Salmon, kallisto, RSEM, HTSeq or STAR write
-    for each sample.
+    samples of the same features; those of text are what Salmon, kallisto, RSEM, HTSeq, STAR or
+    featureCounts write for each sample.
 
     \b
     sfs convert expression.csv expression.store

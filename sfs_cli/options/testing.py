@@ -49,7 +49,6 @@ _column = partial(
     verbs=(*RANKING, "compare"),
     metavar="FILE:COLUMN, obs:KEY or COLUMN",
     column=True,
-    needs=("labels",),
     path=READS,
 )
 LINEAR = "linear"
@@ -279,6 +278,10 @@ def covariate_rules(config: MethodFields) -> Iterator[Refusal]:
 
 def event_rules(config: MethodFields) -> Iterator[Refusal]:
     """Yield what is wrong with the events."""
+    if config.events is not None and config.labels is None:
+        name = "event" if config.event is not None else "censored"
+        what = f"--{name} needs the times, which --labels gives"
+        yield what, f"give --labels FILE:COLUMN, or leave out --{name}", (name, "labels")
     if config.events is None and "event" in METHODS[config.scorer].needs:
         what = f"--method {config.scorer} needs --event"
         hint = "give times, and the column that says whether there was an event then: --labels "

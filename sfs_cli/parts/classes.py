@@ -16,8 +16,6 @@ from sfs_cli.tables import CHANGES
 
 _UNSAFE = re.compile(r"[^\w.+-]+")
 """Characters of column names that other programs cannot read, such as line breaks."""
-_REFERENCES = ("control", "controls", "ctrl", "normal", "healthy", "wt", "untreated", "vehicle")
-"""Usual names of the class that another is compared with."""
 
 
 def tell_difference(run: Run, found: RankResult) -> None:
@@ -25,11 +23,11 @@ def tell_difference(run: Run, found: RankResult) -> None:
     for name in set(CHANGES) & set(found.ranking.extra):  # one at most
         first, second = compared_classes(run)
         found.facts["method"][name] = f"{second} - {first}"
-        if run.config.reference is None and second.casefold() in _REFERENCES:
-            run.log.note(
-                f"differences are those of {second} less {first}, in the order of the names; "
-                f"give --reference {shlex.quote(second)} for {first} less {second}"
-            )
+        told = f"differences are those of {second} less {first}"
+        if run.config.reference is None:
+            told += ", in the order of the names; give --reference "
+            told += f"{shlex.quote(second)} for {first} less {second}"
+        run.log.note(told)
 
 
 def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked]:

@@ -19,7 +19,6 @@ from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import SfsError, counted, listed, plural
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degrees, name_samples
 from sfs_cli.io.files.table import is_number
-from sfs_cli.io.knowledge.sample_columns import says_censored
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options.guards import GUARDS
 from sfs_cli.options.testing import MODERATED
@@ -27,7 +26,7 @@ from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.annotations import followed_by_top, groupings
 from sfs_cli.run.columns import seeming, sums_of_features
-from sfs_cli.run.inputs import look_continuous
+from sfs_cli.run.inputs import EVENT, look_continuous, unused_events
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
@@ -118,18 +117,6 @@ FIRST, FEWEST = 3, 8
 """First features that may be a copy of the labels, and samples from which that is no chance."""
 SAME_LINE = 1e-9
 """One less the correlation of an outcome and its copy, which was rounded."""
-_TIME = (
-    r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
-    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|suivi|seguim"
-    r"|(?:^|[\W_])(?:tage|monate|jours|mois|d[ií]as|meses|giorni|mesi|dagen|maanden)(?:$|[\W_])"
-)
-_EVENT = (
-    r"(?:^|[\W_])(?<!age[\W_])(?<!age[\W_]at[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
-    r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
-    r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
-)
-_STATUS = r"(?:^|[\W_])(?:status|vital)s?(?:$|[\W_])"
-"""Names of columns of times, of events and their times, and of what says who had one."""
 TOLD = (
     "{} is confounded with the classes (one follows from the other): differences between the "
     "classes may come from it, and no option can separate the two; check the first features on "
@@ -441,19 +428,6 @@ def id_labels(labels: Labels, of: str = "") -> str | None:
     )
 
 
-def unused_events(label: str = "", *others: str) -> str | None:
-    """Warn of labels that are times by their name, beside a column that says who had an event."""
-    events = [name for name in others if re.search(f"{_EVENT}|{_STATUS}", name, re.IGNORECASE)]
-    if not events or not re.search(f"{_TIME}|{_EVENT}", label, re.IGNORECASE):
-        return None
-    option = "--censored" if says_censored(events[0]) else "--event"
-    return (
-        f"the labels {label} look like times, and column {events[0]} may say which samples had an "
-        "event at that time and which were censored, of whom only a lower bound is known: give "
-        f"{option} {shlex.quote(events[0])} (and --method cox)"
-    )
-
-
 def without_times(run: Run, labels: Labels | None) -> str | None:
     """Warn of times of events, by --event, name, or another column, where others are left out."""
     lost, used = run.opened.matrix.n_samples - run.matrix.n_samples, run.context.labels
@@ -462,7 +436,7 @@ def without_times(run: Run, labels: Labels | None) -> str | None:
     known = Labels(labels.known.astype(int), ["without", "with"])
     columns = groupings(run.opened.matrix, known, run.config.labels, telling=True)
     names = [run.label_columns[0], *(c.spec.rpartition(":")[2] for c in columns if c.levels == 2)]
-    named = re.search(_EVENT, " ".join(names), re.IGNORECASE)
+    named = re.search(EVENT, " ".join(names), re.IGNORECASE)
     if not (used.survival.event.all() if used.survival else named):
         return None
     return (

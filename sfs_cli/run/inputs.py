@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +30,7 @@ from sfs_cli.io.knowledge.sample_columns import (
     parse_number,
     read_column,
     refuse_headless,
+    says_censored,
 )
 from sfs_cli.io.matrix.base import (
     BY_CONVENTION,
@@ -60,6 +63,18 @@ MANY_SAMPLES, WIDE = 1000, 10
 """Least samples, and samples per feature, of a matrix that may be transposed."""
 FEW_CLASSES = 5
 """Labels of more classes that are all numbers may be measurements."""
+_TIME = (
+    r"time|days|weeks|months|(?<!age[._ -])years|surviv|follow|^(?:os|pfs|dfs|rfs|efs)\b"
+    r"|[uü]e?berleb|survie|superviv|sobreviv|sopravv|suivi|seguim"
+    r"|(?:^|[\W_])(?:tage|monate|jours|mois|d[ií]as|meses|giorni|mesi|dagen|maanden)(?:$|[\W_])"
+)
+EVENT = (
+    r"(?:^|[\W_])(?<!age[\W_])(?<!age[\W_]at[\W_])(?:event|censor(?:ed|ing)?|death|dead|died|deceased|relapsed?|recurrence|tod"
+    r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
+    r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
+)
+_STATUS = r"(?:^|[\W_])(?:status|vital)s?(?:$|[\W_])"
+"""Names of columns of times, of events and their times, and of what says who had one."""
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
 
 
@@ -487,13 +502,30 @@ def check_outcome(labels: Labels, where: str) -> None:
         )
 
 
+def unused_events(label: str = "", *others: str) -> str | None:
+    """Warn of labels that are times by their name, beside a column that says who had an event."""
+    told = [[o for o in others if re.search(p, o, re.IGNORECASE)] for p in (EVENT, _STATUS)]
+    events = [*told[0], *told[1]]  # a status may be that of the tissue
+    if not events or not re.search(f"{_TIME}|{EVENT}", label, re.IGNORECASE):
+        return None
+    option = "--censored" if says_censored(events[0]) else "--event"
+    return (
+        f"the labels {label} look like times, and column {events[0]} may say which samples had an "
+        "event at that time and which were censored, of whom only a lower bound is known: give "
+        f"{option} {shlex.quote(events[0])} (and --method cox)"
+    )
+
+
 def look_continuous(labels: Labels) -> bool:
     """Tell whether classes look like measurements: numbers, many of them."""
     return len(labels.classes) > FEW_CLASSES and all(map(is_number, labels.classes))
 
 
-def check_classes(labels: Labels, where: str) -> None:
-    """Refuse a single class, or a class of one sample, among the samples that are used."""
+def check_classes(labels: Labels, where: str, columns: Sequence[str] = ()) -> None:
+    """Refuse a single class, or a class of one sample, among the samples that are used.
+
+    `columns` are that of the labels, and the others of their table.
+    """
     counts = {name: count for name, count in labels.counts().items() if count}
     if len(counts) < 2:
         alike = f"of one class, {next(iter(counts))!r}" if counts else "without a label"
@@ -503,7 +535,8 @@ def check_classes(labels: Labels, where: str) -> None:
             hint="give labels of at least two classes",
         )
     if single := [name for name, count in counts.items() if count == 1]:
-        hint = "these labels are numbers: give --label-type continuous"
+        hint = unused_events(*columns)
+        hint = hint or "these labels are numbers: give --label-type continuous"
         if not look_continuous(labels):
             hint = "correct its name, or leave its sample out: a class needs two samples to vary "
             hint += f"within; the classes are {listed([repr(name) for name in counts])}"

@@ -14,7 +14,7 @@ from sfs_cli.catalog import METHODS, Method
 from sfs_cli.compute.context import Labels, RunContext
 from sfs_cli.compute.engine import Engine, Executor, PassList, ThreadExecutor
 from sfs_cli.compute.parts import Parts
-from sfs_cli.errors import InputError, UsageError, counted, listed, located
+from sfs_cli.errors import InputError, UsageError, counted, either, listed, located
 from sfs_cli.io.files.atomic import made, scratch_folder
 from sfs_cli.io.knowledge.coordinates import INSIDE, Coordinates, open_coordinates
 from sfs_cli.io.knowledge.sample_columns import Column
@@ -244,7 +244,7 @@ def loaded(
             cohort,
             None if found is None else found.aligned(prepared.ids.samples),
             taken,
-            () if known.table is None else (known.table.name, *known.table.beside),
+            known.label_columns,
         )
 
 
@@ -262,6 +262,11 @@ class _Known:
     sources: list[Source]
     whole: Matrix  # with the features of sources that are ranked, too
     named: set[str]  # samples by what other files say
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The column of the labels, and the others of their table."""
+        return () if self.table is None else (self.table.name, *self.table.beside)
 
 
 def _read(
@@ -475,12 +480,23 @@ def _choose_samples(
         return chosen, None
     if needs & {"labels", "some-labels"}:
         used = labels.take(chosen)
-        check = inputs.check_outcome if config.numeric else inputs.check_classes
-        check(used, str(config.labels))
+        if config.numeric:
+            inputs.check_outcome(used, str(config.labels))
+        else:
+            inputs.check_classes(used, str(config.labels), known.label_columns)
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")
-    by += f"; response={config.label_response} uses them" * ("response" in config.method_options())
-    log.note(f"the labels {'choose the samples, and ' * choose}are not used by {by}")
+    if choose:
+        log.note(f"the labels choose the samples, and are not used by {by}")
+        return chosen, None
+    users = ["tests such as f-test"]
+    users += [f"response={config.label_response}"] * ("response" in config.method_options())
+    users += ["--weights alignf", "--source NAME=labels:FILE"] * bool(config.source)
+    log.warn(
+        f"{config.label('labels', config.labels)} has no effect on the ranking with {by}: labels "
+        f"are used by {either(users, 'and')}",
+        AT_ONCE,
+    )
     return chosen, None
 
 

@@ -69,10 +69,14 @@ def stack(
         common = common.intersection(ids_of(part), sort=False)
     shared = f"{len(common):,} features are in all {len(files):,} files"
     if len(common) < LEAST_COMMON * min(part.n_features for part in parts):
+        hint = "name the features of all files by ids of one kind, or leave a file out"
+        if len({frozenset(part.ids.samples) for part in parts}) == 1:
+            hint = "these are other features of the same samples: give one file that has the rows "
+            hint += f"of all, or the first with --source {files[1]}=profile:FILE --rank-sources all"
         raise InputError(
             f"only {shared}",
             where=f"{where}: {'; '.join(listed(list(part.ids.features), 3) for part in parts[:4])}",
-            hint="name the features of all files by ids of one kind, or leave a file out",
+            hint=hint,
             option="files",
         )
     lost = {file: part.n_features - len(common) for file, part in zip(files, parts)}

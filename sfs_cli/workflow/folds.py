@@ -320,12 +320,13 @@ class FoldRankings:
 def _note_steps(run: Run, rest: Sequence[str]) -> None:
     """Say that the last steps of the transformation compare samples, and are not judged."""
     if any(step not in _SCALING for step in rest):
-        raw = ", which are raw counts (--transform median,log1p judges by logarithms)"
-        of_counts = len(rest) == len(run.matrix.steps) and kind(rest[0]) in _OF_COUNTS
-        run.log.note(
-            f"--transform {','.join(rest)} compares samples with each other: features are ranked "
-            f"with it inside each fold, and judged by their values before it{raw * of_counts}"
-        )
+        told = f"--transform {','.join(rest)} compares samples with each other: features are ranked"
+        told += " with it inside each fold, and judged by their values before it"
+        if len(rest) == len(run.matrix.steps) and kind(rest[0]) in _OF_COUNTS:
+            raw = ", which are raw counts (--transform median,log1p judges by logarithms)"
+            run.log.warn(told + raw)
+        else:
+            run.log.note(told)
 
 
 def note_leakage_of_lists(run: Run) -> None:

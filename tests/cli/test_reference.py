@@ -35,6 +35,8 @@ def test_differences_are_those_of_the_other_class_less_the_reference(method, stu
     for name, more in (("byname", []), ("control", ["--reference", "Control"])):
         done = run_here([*words, *more, "--out", name], capfd)
         assert done.code == 0, done.err
+        less = "AD less Control" if more else "Control less AD, in the order of the names; "
+        assert f"differences are those of {less}" in done.err
         assert ("give --reference Control for AD less Control" in done.err) == (not more)
         tables[name] = pd.read_csv(f"{name}/ranking.tsv", sep="\t", index_col="feature")
     by_name, asked = tables["byname"].loc[GENES], tables["control"].loc[GENES]

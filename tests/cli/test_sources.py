@@ -127,7 +127,7 @@ def test_fuse_is_up_to_date_until_something_changes(tmp_path, capfd):
 def test_fuse_does_not_speak_of_a_method(tmp_path, capfd):
     words = ["--labels", labels(tmp_path, AB)]
     told = run_here(fuse(tmp_path, "fused.npz", *words), capfd).err
-    assert "the labels are not used by the sources and their weights" in told
+    assert "labels.tsv has no effect on the ranking with the sources and their weights" in told
     told += run_here(["fuse", good(tmp_path), "--out", str(tmp_path / "o.npz")], capfd).err
     assert "no knowledge source is given" in told
     assert "--method" not in told

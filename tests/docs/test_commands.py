@@ -12,6 +12,7 @@ import pytest
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.cli.app import app
+from sfs_cli.store.transforms import before_fitting, parse
 from sfs_cli.tables import FILES, RANKING
 from tests.docs.pages import (
     ENGINES,
@@ -75,6 +76,16 @@ def test_commands_have_the_options_that_they_are_given(page: Path) -> None:
             name, found, verbs = group.resolve_command(context, verbs)
             context, group = click.Context(found, context, name), found
         group.make_context(name, verbs, context.parent).close()
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)
+def test_lists_are_not_judged_by_the_values_before_a_transformation(page: Path) -> None:
+    words = [shlex.split(c) for c in commands_of(page) if re.match("sfs (evaluate|compare) ", c)]
+    for each in words:
+        assert "--voom" not in each
+        if "--transform" in each:
+            steps = parse(each[each.index("--transform") + 1])
+            assert before_fitting(steps) == steps
 
 
 def follow(page: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,8 @@ def hint(there: list[str], samples: list[str]) -> str:
         (["pt-01", "pt-02"], ["PT01", "PT02"], "signs and upper and lower case"),
         (["Pat_7", "Pat_8"], ["pat.007", "pat.008"], "zeros"),
         (["a1", "b2", "c3"], ["a1.bam", "b2.bam", "c3.bam"], "end with"),
+        (["P01fb", "P02fb"], ["P01", "P02"], "end with were cut off (fb)"),
+        (["s1", "s2"], ["Xs1", "Xs2"], "begin with were cut off (X)"),
         (["p1", "p2", "p3"], ["s1", "s2", "s3"], None),
         (["gene1", "gene2"], ["s1", "s2"], None),
         (["sample", "sampleB", "sampleC"], ["sample1", "sample2", "sample3"], None),

@@ -77,13 +77,19 @@ def _changes(
     # what all ids of a side share, up to a sign such as that of hsa-, or from one on: .bam, -1
     cuts = dict[str, str]()
     for what, step, pattern in (("begin", 1, "^(?:{})"), ("end", -1, "(?:{})$")):
-        shared = {_shared(side, step) for side in (ids, known)} - {""}
+        short, long = sorted((_shared(side, step) for side in (ids, known)), key=len)
+        shared = {re.sub(r"[^\W_]*$", "", text)[::step] for text in (short, long)} - {""}
         if shared:
             longest_first = sorted(shared, key=lambda text: (-len(text), text))
             cut = pattern.format("|".join(map(re.escape, longest_first)))
             told = f"what all ids {what} with were cut off ({listed(longest_first)})"
             cuts[cut] = told
             yield _without(cut), told
+        # without a sign, what one side has beyond the other: treated1fb and treated1
+        if long != short and long.endswith(short):
+            more = long.removesuffix(short)[::step]
+            told = f"what the ids of one side {what} with were cut off ({more})"
+            yield _without(pattern.format(re.escape(more))), told
     if len(cuts) == 2:  # a path: folders before the id, and .bam after it
         yield _without("|".join(cuts)), " and ".join(cuts.values())
 
@@ -94,6 +100,5 @@ def _without(pattern: str) -> Callable[[str], str]:
 
 
 def _shared(names: Sequence[str], step: int) -> str:
-    """Return what all ids begin with (step 1), up to a sign, or end with (-1), from a sign on."""
-    shared = commonprefix([name[::step] for name in names])  # noqa: RUF071 (no paths)
-    return re.sub(r"[^\W_]*$", "", shared)[::step]
+    """Return what all ids begin with (step 1), or end with (-1), read in that direction."""
+    return commonprefix([name[::step] for name in names])  # noqa: RUF071 (no paths)

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -79,12 +79,12 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
     values.
     """
     stream = LineStream(path, first=True)
-    with releasing(stream.close):
+    with releasing(stream.close), _naming_sheets(stream):
         first = stream.peek_line() or b""
         header = None if first.startswith(_OF_STAR) else read_header(stream)
         if header is None or counts_of(header.names) is not None:
             raise InputError("these are the counts of one sample", where=path, hint=CONVERT)
-        names, renamed = cleaned(header.names)
+        names, renamed = cleaned(header.names, options.known_samples)
         layout = Layout(path, header.delimiter, names)
         notes = [str(header)] if header.skipped else []
         notes += renamed
@@ -106,6 +106,20 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
                 hint="the first column must hold the ids of the rows: add it",
             )
     return reader
+
+
+@contextmanager
+def _naming_sheets(stream: LineStream) -> Iterator[None]:
+    """Name the other sheets where the first of a workbook, such as notes, is no matrix."""
+    try:
+        yield
+    except InputError as error:
+        name, *others = stream.sheets or [""]
+        if others:
+            error.where = f"sheet {name} of {error.where}"
+            sheets = listed([f"{stream.path.name}:{other}" for other in others], 20)
+            error.hint = f"name the sheet that has the matrix: {sheets}"
+        raise
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What tables of quantifiers are: which column has the ids and which the counts.
 
-Salmon, kallisto, RSEM, HTSeq and STAR write a file for each sample; featureCounts writes a matrix.
+Salmon, kallisto, RSEM, HTSeq and STAR write a file for each sample; featureCounts writes a matrix,
+or a file for each.
 """
 
 from __future__ import annotations
@@ -43,19 +44,27 @@ _ENDING = re.compile(
 
 
 def counts_of(names: Sequence[str]) -> str | None:
-    """Return the column of the counts, by the names of a table; None for another table."""
+    """Return the column of the counts, by the names of a table; None for another table.
+
+    That of featureCounts is the last, in a table of one sample.
+    """
+    if tuple(names[:-1]) == _FEATURE_COUNTS:
+        return names[-1]
     counts = (of[-1] for of in QUANTIFIERS if of[0] == names[0] and {*of} <= {*names[:5]})
     return next(counts, None)
 
 
-def cleaned(names: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+def cleaned(names: Sequence[str], known: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     """Return the names of a table of featureCounts without folders and ``.sorted.bam``, and a note.
 
-    Other tables, and names that would be the same then, are left as they are.
+    Other tables, and names that would be the same then, are left as they are, and so are those of
+    which more are `known` from other files, as DESeq2 asks for.
     """
     lead, own = tuple(names[:6]), names[6:]
     found = [_ALIGNED.sub("", name.replace("\\", "/").rpartition("/")[2]) for name in own]
     if lead != _FEATURE_COUNTS or found == [*own] or len({*found}) < len(own) or "" in found:
+        return names, []
+    if len({*own} & {*known}) > len({*found} & {*known}):
         return names, []
     note = f"samples are named without folders and endings of alignments: {found[0]} for {own[0]}"
     return [*lead, *found], [note]

@@ -15,7 +15,10 @@ from sfs_cli.io.matrix.base import Annotations, MatrixReader, ReadOptions, RowBl
 from sfs_cli.io.matrix.delimited import DelimitedReader, Layout
 from sfs_cli.io.matrix.quantifiers import NO_GENES, UNNAMED, counts_of, sample_names
 
-_KNOWN = "quant.sf of Salmon, abundance.tsv of kallisto, results of RSEM, counts of HTSeq or STAR"
+_KNOWN = "quant.sf of Salmon, abundance.tsv of kallisto, results of RSEM, or counts of HTSeq, STAR "
+_KNOWN += "or featureCounts"
+_TEXTS = ("transcript_id(s)", "gene_id", "Chr", "Start", "End", "Strand")
+"""Columns of RSEM and featureCounts that are no numbers: several exons are ``1;1``."""
 
 
 class SamplesReader(MatrixReader):
@@ -117,6 +120,8 @@ def _layout_of(stream: LineStream) -> tuple[Layout, str | None]:
             where=path,
             hint=f"several files are {_KNOWN}; give a matrix alone",
         )
-    of_rsem = ("transcript_id(s)", "gene_id")
-    texts = tuple(at for at, name in enumerate(header.names) if at and name in of_rsem)
-    return Layout(path, header.delimiter, header.names, texts), column
+    texts = tuple(at for at, name in enumerate(header.names) if at and name in _TEXTS)
+    names = list(header.names)
+    if names[0] == "Geneid":  # featureCounts calls it as the alignments of the sample
+        names[-1] = column = "count"
+    return Layout(path, header.delimiter, names, texts), column

@@ -37,6 +37,13 @@ def column(given: Sequence[str], head: str = "sample\tage\n") -> str:
 # ---------------------------------------------------------------------------- classes
 
 
+def of_times(folder: Path) -> str:
+    """Name the times of a table that has a status, which is that of the tissue, and events."""
+    rows = [f"{s}\tnormal\t{11 + i}\t{i % 2}" for i, s in enumerate(SAMPLES)]
+    head = "sample\tstatus\tdays\tdied"
+    return text(folder, "\n".join([head, *rows, ""]), "labels.tsv") + ":days"
+
+
 def classes(id: str, spec: Callable[[Path], str], words: str, name: str = "labels.tsv") -> Bad:
     """Return a row for labels of a method that needs classes."""
     return bad(f"labels: {id}", lambda f: fisher(f, spec(f)), name, words)
@@ -76,6 +83,7 @@ LABELS = [
         lambda f: labels(f, [*"AAaBBB"]),
         "only one sample: a; correct its name; 'A'",
     ),
+    classes("times beside events", of_times, "only one sample: 11; give --event died"),
     classes("one class", lambda f: labels(f, ["a"] * N), "one class; 'a'"),
     classes("missing values alone", lambda f: labels(f, ["NA"] * N), "no sample has a label"),
     classes("no header", of_content(column(AB, "")), "line 1; column names; 's1'"),

@@ -69,6 +69,15 @@ def test_cells_become_text_with_all_their_digits(tmp_path):
     ]
 
 
+def test_of_a_workbook_that_begins_with_notes_the_other_sheets_are_named(tmp_path):
+    matrix = [["id", "s1", "s2"], ["g1", 1.5, 2]]
+    path = write(tmp_path / "m.xlsx", {"Notes": [["About"], ["x"]], "data": matrix})
+    with pytest.raises(InputError) as told:
+        matrix_of(path)
+    assert str(told.value.where).startswith("sheet Notes of ")
+    assert told.value.hint == "name the sheet that has the matrix: m.xlsx:data"
+
+
 def test_a_gene_that_became_a_date_is_warned_of(tmp_path):
     path = tmp_path / "m.xlsx"
     write(path, {"a": [["id", "s1", "s2"], [datetime.date(2026, 3, 1), 1, 2], ["TP53", 3, 4]]})

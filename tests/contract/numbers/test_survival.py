@@ -13,7 +13,7 @@ from scipy import stats
 
 import sfs_cli
 from sfs_cli.parts import theory
-from sfs_cli.run.guards import unused_events
+from sfs_cli.run.inputs import unused_events
 from tests.contract.numbers.commands import code_of, facts, rank_to, ranking_bytes, sfs
 from tests.making import names, write_table
 from tests.oracles import survival as twin

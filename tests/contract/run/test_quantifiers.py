@@ -62,7 +62,13 @@ def star(folder: Path, name: str, counts: pd.Series) -> Path:
     return tsv(folder / f"{name}_ReadsPerGene.out.tab", columns, header=False)
 
 
-PROGRAMS = {each.__name__: each for each in (salmon, kallisto, rsem, isoforms, htseq, star)}
+def feature_counts(folder: Path, name: str, counts: pd.Series) -> Path:
+    places = {"Geneid": counts.index, "Chr": "1;1", "Start": "5;90", "End": "8;99", "Strand": "+;+"}
+    return tsv(folder / f"{name}.txt", places | {"Length": 12, f"bam/{name}.bam": counts + 0.125})
+
+
+WRITERS = (salmon, kallisto, rsem, isoforms, htseq, star, feature_counts)
+PROGRAMS = {each.__name__: each for each in WRITERS}
 
 
 def values(store: Path) -> pd.DataFrame:
@@ -126,6 +132,26 @@ def test_one_of_them_is_no_matrix(sfs: Sfs, tmp_path: Path) -> None:
     assert "sfs convert FILE... STORE" in done.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["--method spearman --label-type continuous --labels", "--method variance --sample-weights"],
+)
+@pytest.mark.parametrize("ending", ["", "Aligned.sortedByCoord.out.bam"])
+def test_samples_of_feature_counts_are_found_by_the_names_in_the_file(
+    words: str, ending: str, sfs: Sfs, tmp_path: Path
+) -> None:
+    own = [f"bam/{name}Aligned.sortedByCoord.out.bam" for name in SAMPLES]
+    table = COUNTS.set_axis(own, axis=1)
+    for at, name in enumerate(("Chr", "Start", "End", "Strand", "Length")):
+        table.insert(at, name, "1")
+    path = tmp_path / "counts.txt"
+    table.to_csv(path, sep="\t", index_label="Geneid")
+    ids = [f"bam/{name}{ending}" if ending else name for name in SAMPLES]
+    given = tsv(tmp_path / "y.tsv", {"sample": ids, "y": [1, 2, 4]})
+    done = sfs("rank", path, *words.split(), f"{given}:y")
+    assert ("samples are named without folders" in done.err) == (not ending)
+
+
 def test_names_of_samples() -> None:
     def names(*paths: str) -> list[str]:
         return sample_names([Path(path) for path in paths])
@@ -152,4 +178,4 @@ def test_the_matrix_of_feature_counts(sfs: Sfs, tmp_path: Path) -> None:
         assert said in done.err
     lead = ["Geneid", "Chr", "Start", "End", "Strand", "Length"]
     for own in (["a/x.bam", "b/x.bam"], ["x", "y"]):
-        assert cleaned([*lead, *own]) == ([*lead, *own], [])
+        assert cleaned([*lead, *own], []) == ([*lead, *own], [])

@@ -195,6 +195,12 @@ def test_what_is_refused(sfs: Sfs, mixed: tuple[list[Path], Path], tmp_path: Pat
     told = refused(3, "rank", files[0], tmp_path / "other.h5ad")
     assert "only 0 features are in all 2 files" in told
     assert "ENSG00000" in told
+    assert "ids of one kind" in told
+    other = data_of("a", "csr")
+    other.var_names = [f"mir{i}" for i in range(other.n_vars)]
+    other.write_h5ad(tmp_path / "mirna.h5ad")
+    told = refused(3, "rank", files[0], tmp_path / "mirna.h5ad")
+    assert "--source mirna=profile:FILE --rank-sources all" in told
     for words in (
         ("--similarity", "obsp:connectivities"),
         ("--coordinates", "obsm:X_pca"),

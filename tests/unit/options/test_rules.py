@@ -105,7 +105,6 @@ PLACES = {"coordinates": "z.csv", "pvalues": "moments"}
     [
         ({"min_cells": 3}, "min_cells", "without --pseudobulk"),
         ({"label_type": "ordered", "label_order": "a,b"}, "label_type label_order", "--labels"),
-        ({"event": "e.csv:e"}, "event", "without --labels"),
         ({"module_traits": ("t.csv",)}, "module_traits", "without --modules"),
         ({"id_map": "map.tsv"}, "id_map", "without --collapse or sources about genes"),
         ({"samples": "union"}, "samples", "--samples union has no effect without --source"),
@@ -232,6 +231,12 @@ def test_what_some_of_the_rankings_leave_out_is_kept_for_the_others(
     asked: dict[str, Any], why: str
 ) -> None:
     assert why in RankConfig("x.csv", labels="l.csv", **asked).left_out
+
+
+@pytest.mark.parametrize("given", ["event", "censored"])
+def test_events_without_times_are_refused(given: str) -> None:
+    with pytest.raises(ConflictError, match=f"--{given} needs the times"):
+        RankConfig("x.csv", **{given: "l.csv:event"})
 
 
 @pytest.mark.parametrize("given", ["event", "censored"])
