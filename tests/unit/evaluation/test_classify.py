@@ -72,7 +72,7 @@ def test_every_sample_is_tested_once_in_each_repeat():
     assert all(not set(f.train.tolist()) & set(f.test.tolist()) for f in folds)
 
 
-def test_donors_of_several_classes_are_dealt_until_folds_have_every_class():
+def test_donors_of_several_classes_are_exchanged_until_folds_have_every_class():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         has = np.zeros((20, 12), int)  # a class has six donors or more, for five folds
