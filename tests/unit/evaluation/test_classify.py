@@ -86,6 +86,16 @@ def test_donors_of_several_classes_are_exchanged_until_folds_have_every_class():
             assert set(y[fold.test]) == set(y[fold.train]) == set(range(12))
 
 
+def test_donors_of_different_sizes_are_dealt_to_folds_with_every_class():
+    # scikit-learn deals these alike with every seed, and one fold lacks a class
+    of_each = [(13, 26), (0, 9), (4, 0), (0, 23), (19, 0), (0, 27)]
+    y = np.concatenate([np.repeat([0, 1], sizes) for sizes in of_each])
+    donors = np.repeat(np.arange(6), [sum(sizes) for sizes in of_each])
+    folds = list(folds_of(y, 3, 5, 0, donors))
+    assert all(set(y[fold.test]) == {0, 1} for fold in folds)
+    assert sorted(np.concatenate([fold.test for fold in folds[:3]])) == list(range(len(y)))
+
+
 def test_standard_error_of_one_value_is_not_known():
     assert np.isnan(standard_error(np.array([0.5])))
     assert standard_error(np.array([0.0, 1.0])) == pytest.approx(0.5)
