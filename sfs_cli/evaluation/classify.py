@@ -15,8 +15,8 @@ NEIGHBORS = {"1-NN": 1, "5-NN": 5}
 CLASSIFIERS = (*NEIGHBORS, "linear SVM")
 """Nearest neighbors by Euclidean distance (the k-NN of fewer than k training samples asks all of
 them), and the support vector machine with a linear kernel, C = 1, one against one."""
-TRIES = 100
-"""Times that whole donors are dealt anew until every fold has every class."""
+EXCHANGES = 500
+"""Exchanges of donors that are tried before it is said that no way was found to deal them."""
 
 
 class Fold(NamedTuple):
@@ -34,7 +34,8 @@ def folds_of(
     """Yield stratified folds, those of scikit-learn's `RepeatedStratifiedKFold`.
 
     The samples of one donor are all in one fold, that of `StratifiedGroupKFold`. Where a fold lacks
-    a class then, because donors have several, they are dealt anew, up to `TRIES` times.
+    a class then, because donors have several, donors are exchanged until every fold has every
+    class, or no way to do that is found.
 
     Parameters
     ----------
@@ -54,17 +55,74 @@ def folds_of(
         for i, (train, test) in enumerate(made.split(codes, codes)):
             yield Fold(i // splits + 1, i % splits + 1, train, test)
         return
-    everyone, count = np.arange(len(codes)), len(np.unique(codes))
-    for repeat in range(1, repeats + 1):
-        rng = np.random.default_rng([seed, repeat - 1])
-        for _ in range(TRIES):
-            state = int(rng.integers(1 << 32))
-            split = StratifiedGroupKFold(splits, shuffle=True, random_state=state)
-            tested = [test for _, test in split.split(codes, codes, donors)]
-            if all(len(np.unique(codes[test])) == count for test in tested):
-                break
-        for number, test in enumerate(tested, 1):
-            yield Fold(repeat, number, np.setdiff1d(everyone, test), test)
+    classes = np.unique(codes, return_inverse=True)[1]
+    has = np.zeros((donors.max() + 1, classes.max() + 1), np.int64)
+    has[donors, classes] = 1
+    for repeat in range(repeats):
+        rng = np.random.default_rng([seed, repeat])
+        split = StratifiedGroupKFold(splits, shuffle=True, random_state=int(rng.integers(1 << 32)))
+        place = np.empty(donors.max() + 1, np.int64)
+        for number, (_, test) in enumerate(split.split(classes, classes, donors)):
+            place[donors[test]] = number
+        place = with_every_class(place, has, splits, rng)
+        for number in range(splits):
+            tested = place[donors] == number
+            yield Fold(repeat + 1, number + 1, np.flatnonzero(~tested), np.flatnonzero(tested))
+
+
+def with_every_class(
+    place: np.ndarray,
+    has: np.ndarray,
+    parts: int,
+    rng: np.random.Generator,
+    movable: np.ndarray | None = None,
+) -> np.ndarray:
+    """Exchange donors at random until each part has a donor of every class, or return the best.
+
+    Nothing is drawn where each part has every class already. An exchange is kept where no more
+    classes are lacking after it; so plateaus are crossed. Donors only move alone to a smaller part.
+
+    Parameters
+    ----------
+    place : ndarray of int, shape (d,)
+        The part of each donor, from 0; -1 for those in none.
+    has : ndarray of int, shape (d, c)
+        Which classes each donor has, as 0 and 1.
+    parts : int
+        Number of parts, such as folds.
+    rng : Generator
+        Draws the exchanges.
+    movable : ndarray of int, optional
+        The donors that may be exchanged; by default all.
+    """
+    free = np.arange(len(place)) if movable is None else movable
+
+    def lacking_in(place: np.ndarray) -> np.ndarray:
+        held = np.zeros((parts, has.shape[1]), np.int64)
+        np.add.at(held, place[place >= 0], has[place >= 0])
+        return np.argwhere(held == 0)
+
+    lacking = lacking_in(place)
+    for _ in range(EXCHANGES):
+        if not len(lacking):
+            break
+        part, wanted = rng.choice(lacking)
+        givers = free[has[free, wanted] > 0]
+        if not len(givers):
+            continue
+        donor = rng.choice(givers)
+        others = free[place[free] == part].tolist()
+        if np.count_nonzero(place == part) < np.count_nonzero(place == place[donor]):
+            others.append(donor)  # it moves alone
+        if not others:
+            continue
+        tried = place.copy()
+        tried[others[rng.integers(len(others))]] = place[donor]
+        tried[donor] = part
+        after = lacking_in(tried)
+        if len(after) <= len(lacking):
+            place, lacking = tried, after
+    return place
 
 
 def standardized(values: np.ndarray, train: np.ndarray) -> np.ndarray:

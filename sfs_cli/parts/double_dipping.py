@@ -74,8 +74,8 @@ def _fused_from_matrix(config: RankConfig) -> bool | None:
     """
     path = Path(str(config.similarity_file))
     record = provenance.read_record(path.with_name(path.name + provenance.BESIDE)) or {}
-    if path.name not in provenance.outputs_of(record) or record["bytes"] != path.stat().st_size:
-        return None  # it is that of another file
+    if path.name not in provenance.outputs_of(record) or record.get("bytes") != path.stat().st_size:
+        return None  # it is that of another file, or of version 1.0.0
     roles, unknown = set(), False
     for source in record["sources"]:
         kind, of_matrix = source["kind"], str(source.get("path"))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfs_cli.errors import InputError, SfsError, listed, within
+from sfs_cli.errors import InputError, SfsError, counted, listed, within
+from sfs_cli.evaluation.classify import with_every_class
 from sfs_cli.logs import Messages
 from sfs_cli.options.fields import flag
 from sfs_cli.run.load import Run
@@ -19,8 +20,8 @@ from sfs_cli.run.together import on_subsets
 FEWEST = 4
 """Units (donors, or samples) that are divided: of fewer, there are hardly two ways to do it."""
 EVEN, TRIES = 0.45, 100
-"""Donors are divided again, up to so many times, until both halves have every class and the smaller
-one has that part of the samples; else the halves that lack fewest are taken, the most even ones."""
+"""Donors of different sizes are divided again, up to so many times, until the smaller half has that
+part of the samples; else the most even halves are taken."""
 
 
 @dataclass(frozen=True)
@@ -91,28 +92,40 @@ def draw_subsets(run: Run) -> Subsets:
             + ("" if column is None else f", or {flag(column.option)}"),
             option=("stability",) if column is None else (column.option, "stability"),
         )
-    groups, has = _groups(units, count, kinds), np.zeros((count, 0), np.int64)
+    groups, samples = _groups(units, count, kinds), list[np.ndarray]()
     if config.subset_kind == "half":
+        has = None
         if column is not None and codes is not None and run.context.labels and not config.numeric:
             has = np.zeros((count, codes.max() + 1), np.int64)
             has[units[codes >= 0], codes[codes >= 0]] = 1
-        drawn = [*_halves(groups, np.bincount(units), config.subset_count, config.seed, has)]
+        drawn = _halves(groups, np.bincount(units), config.subset_count, config.seed, has)
     else:
-        drawn = [*_bootstrap(groups, config.subset_count, config.seed)]
-    for chosen in drawn if has.size else ():
-        assert run.labels is not None
-        assert column is not None
-        if names := [run.labels.classes[code] for code in np.flatnonzero(_lacking(has, chosen))]:
-            raise InputError(
-                "no way was found to divide whole donors so that both halves of --stability have "
-                f"every class: one lacks {listed(names)}",
-                where=f"{config.labels}, {column.where}",
-                hint="each half needs a donor of each class: merge small classes, leave their "
-                "samples out of the labels (--samples intersect), or give --stability bootstrap",
-                option=(column.option, "stability", "labels"),
-            )
-    samples = [np.flatnonzero(np.isin(units, chosen)) for chosen in drawn]
+        has, drawn = None, _bootstrap(groups, config.subset_count, config.seed)
+    if has is not None:
+        alone = "with a single donor cannot be in both halves of --stability"
+        _refuse_classes(run, has.sum(axis=0) == 1, alone)
+    for chosen in drawn:
+        if has is not None:
+            shared = "of donors that have other classes, too: no way was found to divide these so "
+            shared += "that both halves of --stability have every class"
+            _refuse_classes(run, _lacking(has, chosen), shared)
+        samples.append(np.flatnonzero(np.isin(units, chosen)))
     return Subsets(samples, strata, None if column is None else count)
+
+
+def _refuse_classes(run: Run, refused: np.ndarray, why: str) -> None:
+    """Refuse some of the classes, a mask (c), of which only one of two halves may have donors."""
+    column = run.columns.donors
+    assert run.labels is not None
+    assert column is not None
+    if names := [run.labels.classes[code] for code in np.flatnonzero(refused)]:
+        raise InputError(
+            f"{counted(len(names), 'class')} {why}: {listed(names)}",
+            where=f"{run.config.labels}, {column.where}",
+            hint="each half needs a donor of each class: merge small classes, leave their samples "
+            "out of the labels (--samples intersect), or give --stability bootstrap",
+            option=(column.option, "stability", "labels"),
+        )
 
 
 def _lacking(has: np.ndarray, half: np.ndarray) -> np.ndarray:
@@ -132,7 +145,7 @@ def _groups(units: np.ndarray, count: int, kinds: np.ndarray) -> list[np.ndarray
 
 
 def _halves(
-    groups: Sequence[np.ndarray], size: np.ndarray, count: int, seed: int, has: np.ndarray
+    groups: Sequence[np.ndarray], size: np.ndarray, count: int, seed: int, has: np.ndarray | None
 ) -> Iterator[np.ndarray]:
     """Yield pairs of halves without a common unit, each of half of the units (rounded down).
 
@@ -140,21 +153,24 @@ def _halves(
     the two halves in turn. So no more than one unit is in neither. `size` is that of each unit, in
     samples, and `has` which classes it has, (u, c), where both halves are to have all of them.
     """
+    tries = 1 if (size == size[0]).all() else TRIES
     for pair in range(count // 2):
         rng = np.random.default_rng([seed, pair])
-        most, best = (-np.inf, -1), list[np.ndarray]()
-        for _ in range(TRIES):
-            halves = _divided(groups, rng)
-            lacking = sum(int(_lacking(has, half).sum()) for half in halves)
-            found = (-lacking, min(int(size[half].sum()) for half in halves))
+        most, best = (False, -1), list[np.ndarray]()
+        for _ in range(tries):
+            halves = _divided(groups, rng, has)
+            whole = has is None or not any(_lacking(has, half).any() for half in halves)
+            found = (whole, min(int(size[half].sum()) for half in halves))
             if found > most:
                 most, best = found, halves
-            if most >= (0, EVEN * size.sum()):
+            if most >= (True, EVEN * size.sum()):
                 break
         yield from best
 
 
-def _divided(groups: Sequence[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
+def _divided(
+    groups: Sequence[np.ndarray], rng: np.random.Generator, has: np.ndarray | None
+) -> list[np.ndarray]:
     """Return two halves of the units of all strata, drawn at random."""
     place = np.full(sum(map(len, groups)), -1)
     left: list[int] = []
@@ -165,6 +181,8 @@ def _divided(groups: Sequence[np.ndarray], rng: np.random.Generator) -> list[np.
     mixed = rng.permutation(left).astype(int)
     even = mixed[: len(mixed) // 2 * 2]
     place[even[::2]], place[even[1::2]] = 0, 1
+    if has is not None:  # strata of two units or more are in both halves, and stay there
+        place = with_every_class(place, has, 2, rng, mixed)
     return [np.flatnonzero(place == half) for half in range(2)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -102,6 +103,7 @@ def test_what_aggregate_writes_can_be_aggregated(tmp_path, capfd):
         ("v", ["--order", "absolute"], "b", "'v', largest-first by absolute value"),
         ("w", [], "c", "of p-values give --order smallest-first"),
         ("w", ["--order", "absolute"], "c", "'w', largest-first"),
+        ("w", ["--order", "smallest-first"], "a", "'w', smallest-first"),
         ("Rank", [], "b", "ranked by 'Rank'\n"),
         ("w", ["--feature-column", "u"], "z", "('u') ranked by 'w', largest-first"),
     ],
@@ -161,6 +163,14 @@ def test_row_names_of_r_and_pandas_name_the_features(tmp_path, capfd):
     done = run_here(["aggregate", with_r, with_pandas], capfd)
     assert done.code == 0, done.err
     assert rows_of(done.out)[0]["feature"] == GENES[int(np.argmin(shuffled(4)))]
+
+
+def test_compressed_text_is_read_and_named_without_its_suffixes(tmp_path, capfd):
+    path = tmp_path / "one.tsv.gz"
+    path.write_bytes(gzip.compress(Path(ranks_file(tmp_path, 1, "two.tsv")).read_bytes()))
+    rows = rows_of(run_here(["aggregate", str(path), str(tmp_path / "two.tsv")], capfd).out)
+    assert list(rows[0])[-2:] == ["rank_one", "rank_two"]
+    assert [row["rank_one"] for row in rows] == [str(i) for i in range(1, 13)]
 
 
 def test_partial_lists_and_top(tmp_path, capfd):

@@ -158,6 +158,15 @@ def test_the_file_of_the_graph_may_not_change(tmp_path, capfd, monkeypatch):
     assert "c.h5ad has changed" in refused(capfd, 3, "shard", "run", "plan", 2).err
 
 
+def test_a_plan_of_another_form_is_refused(tmp_path, capfd):
+    """As one of version 1.0.0, whose sources were a list."""
+    plan = planned(tmp_path, 2)
+    content = json.loads((plan / "plan.json").read_text())
+    content["config"]["source"] = []
+    (plan / "plan.json").write_text(json.dumps(content))
+    assert "the plan cannot be read" in refused(capfd, 3, "shard", "status", plan).err
+
+
 def test_the_matrix_is_not_needed_once_it_is_in_the_plan(study, tmp_path, monkeypatch):
     copy = tmp_path / "study"
     shutil.copytree(study, copy)

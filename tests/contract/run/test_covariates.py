@@ -136,6 +136,10 @@ def test_the_record_says_what_was_taken_out_and_how_much_it_explained(study, cap
     page = (study / "out" / "report.html").read_text()
     assert f"{before:.1%}" in page
     assert "Covariates" in page
+    again = run_here(["rank", "x.csv", *words, "--out", "out"], capfd)
+    assert "up to date" in again.err
+    same = run_here(["rank", "--config", "out/run.json"], capfd)
+    assert same.out.encode() == (study / "out" / "ranking.tsv").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from sfs_cli.workflow import judge, select
 from sfs_cli.workflow.rank import RankResult, rank
 from sfs_cli.workflow.rank import run as run_rank
 from tests.making import write_labels, write_table
+from tests.results import rows_in
 
 DONORS, EACH, M = 12, 5, 120
 
@@ -62,17 +63,29 @@ def test_fewer_donors_than_folds_are_refused_by_class(tmp_path):
     assert e.value.hint.startswith("give --splits 6")
 
 
-def test_donors_that_cannot_be_dealt_to_folds_with_every_class_are_refused(tmp_path):
-    # the donors of two of a, b and c would have to be in different folds, and all three cannot
+def test_donors_of_several_classes_are_dealt_to_folds_with_every_class(tmp_path):
     donor = ["d0"] * 4 + ["d1"] * 4 + ["d2"] * 4
     write_table(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(20, 12)))
     options = {
-        "labels": write_labels(tmp_path / "y.tsv", list("aabbaaccbbcc")),
+        "matrix": str(tmp_path / "x.csv"),
+        "method": "f-test",
+        "labels": write_labels(tmp_path / "y.tsv", list("aaaabbbbaabb")),
         "donors": write_labels(tmp_path / "d.tsv", donor),
-        **{"lengths": "5", "splits": 2, "repeats": 1},
+        "lengths": "5",
+        "splits": 2,
+        "repeats": 3,
+    }
+    config = EvaluateConfig(**options, out=str(tmp_path / "out"))
+    judge.run(config, Messages(-1))  # the method would refuse to rank one class
+    rows = rows_in(tmp_path / "out" / "folds.tsv")
+    assert {row["test_samples"] for row in rows} == {"4", "8"}  # d2 alone, and both others
+    # the donors of two of a, b and c would have to be in different folds, and all three cannot
+    options |= {
+        "labels": write_labels(tmp_path / "y3.tsv", list("aabbaaccbbcc")),
+        "repeats": 1,
     }
     with pytest.raises(InputError) as e:
-        judge.run(EvaluateConfig(str(tmp_path / "x.csv"), "f-test", **options), Messages(-1))
+        judge.run(EvaluateConfig(**options), Messages(-1))
     assert set(e.value.options) == {"splits", "donors", "labels"}
     assert e.value.what[-1] in "abc"
     assert "--splits" not in e.value.hint  # there are no fewer than two

@@ -74,6 +74,19 @@ def test_graphs_of_the_tested_matrix_are_known_as_such(
     assert record["graph"]["of_tested_features"] == (told == "warned")
 
 
+def test_of_a_similarity_of_version_1_it_is_not_known(
+    study: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study)
+    did("fuse x.csv --source e=target: --out old.npz", capfd)
+    beside = Path("old.npz.run.json")
+    record = json.loads(beside.read_text())
+    record["outputs"] = {"old.npz": {"bytes": record.pop("bytes"), "sha256": ""}}
+    beside.write_text(json.dumps(record))
+    method = "--method spec,ranking=phi1 --similarity file:old.npz --pvalues moments"
+    assert "if the sample graph of old.npz" in did(f"rank x.csv {method} --out of_old", capfd)
+
+
 def test_lists_of_a_matrix_and_of_its_store_are_of_one(
     study: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -248,7 +248,8 @@ def test_halves_of_donors_of_different_sizes_are_even_where_they_can_be(tmp_path
 def test_a_class_with_a_single_donor_is_refused_by_name(tmp_path):
     config = replace(mixed_donors(tmp_path, [*"aaabbbc"]), stability_subsets=4)
     error = refused(config)
-    assert error.what.endswith("one lacks c")
+    assert "1 class with a single donor" in error.what
+    assert error.what.endswith(": c")
     assert "donors" in error.options
     rank(replace(config, stability="bootstrap"), quiet())
     rank(replace(config, label_type="ordered", label_order="a,b,c"), quiet())
@@ -265,6 +266,18 @@ def test_halves_of_donors_of_several_classes_have_every_class(tmp_path):
         assert not set(own) & set(other)
         assert all(set("".join(of_donors[d] for d in half)) == set("abc") for half in (own, other))
     assert set(map(tuple, halves)) == {(0, 2), (0, 4), (1, 3), (3, 4)}  # all there are
+
+
+def test_rare_classes_of_donors_are_divided_where_there_is_a_way(tmp_path):
+    rare = "cdefghijklmn"  # in two of twenty donors each
+    of_donors = ["ab"[d % 2] for d in range(20)]
+    for at, name in enumerate(rare):
+        for d in (at, (7 * at + 5) % 20):
+            of_donors[d] += name
+    config = mixed_donors(tmp_path, of_donors)
+    donors = np.repeat(np.arange(20), [2 * len(classes) for classes in of_donors])
+    for own in subsets_of(config):
+        assert {*"".join(of_donors[d] for d in np.unique(donors[own]))} == {*"ab", *rare}
 
 
 def test_subsets_follow_from_the_seed_alone(folder):

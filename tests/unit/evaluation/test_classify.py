@@ -72,7 +72,7 @@ def test_every_sample_is_tested_once_in_each_repeat():
     assert all(not set(f.train.tolist()) & set(f.test.tolist()) for f in folds)
 
 
-def test_donors_of_several_classes_are_dealt_until_folds_have_every_class():
+def test_donors_of_several_classes_are_exchanged_until_folds_have_every_class():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         has = np.zeros((20, 12), int)  # a class has six donors or more, for five folds
@@ -84,6 +84,16 @@ def test_donors_of_several_classes_are_dealt_until_folds_have_every_class():
         for fold in folds:
             assert not set(donors[fold.train]) & set(donors[fold.test])
             assert set(y[fold.test]) == set(y[fold.train]) == set(range(12))
+
+
+def test_donors_of_different_sizes_are_dealt_to_folds_with_every_class():
+    # scikit-learn deals these alike with every seed, and one fold lacks a class
+    of_each = [(13, 26), (0, 9), (4, 0), (0, 23), (19, 0), (0, 27)]
+    y = np.concatenate([np.repeat([0, 1], sizes) for sizes in of_each])
+    donors = np.repeat(np.arange(6), [sum(sizes) for sizes in of_each])
+    folds = list(folds_of(y, 3, 5, 0, donors))
+    assert all(set(y[fold.test]) == {0, 1} for fold in folds)
+    assert sorted(np.concatenate([fold.test for fold in folds[:3]])) == list(range(len(y)))
 
 
 def test_standard_error_of_one_value_is_not_known():
