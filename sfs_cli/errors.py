@@ -194,7 +194,9 @@ def unwritable(target: object, error: OSError, option: str = "path") -> InputErr
             hint="free some space, or write elsewhere (--out, TMPDIR); no partial output was left",
         )
     reason, hint = reason_of(error), f"give another {option}, or make that folder writable"
-    if isinstance(error, FileExistsError | NotADirectoryError):
+    if error.errno == errno.EFBIG:
+        hint = "raise the limit (ulimit -f), or write to another file system"
+    elif isinstance(error, FileExistsError | NotADirectoryError):
         reason = "a part of this path is a file, not a folder"
     return InputError(f"{target} cannot be written: {reason}", where=place, hint=hint)
 

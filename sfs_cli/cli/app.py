@@ -270,6 +270,10 @@ def _explain(error: BaseException, messages: Messages | None) -> int:
         known = OutOfMemoryError("not enough memory", hint=hint)
     elif isinstance(error, OSError) and is_full(error):
         known = unwritable(error.filename or "the output", error)
+    elif isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
+        what = f"{error.object!r} cannot be written in the encoding of this system, "
+        hint = "set a UTF-8 locale, such as LC_ALL=C.UTF-8"
+        known = InputError(f"{what}{error.encoding}", hint=hint)
     elif isinstance(error, OSError):
         lacking = isinstance(error, FileNotFoundError) and error.filename is None
         file = "the current folder" if lacking else error.filename or "a file"

@@ -70,7 +70,7 @@ SMALLEST, LARGEST = 1e-100, 1e100
 LARGEST_COUNT = 2**63 - 1
 """The largest whole number of an option: more does not fit into the integers of arrays."""
 _NUMBER = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
-_ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE\s]|$)))" + _NUMBER
+_ABOVE_ZERO = r"(?!\s*(-|\+?0*\.?0*([eE]|\s*$)))" + _NUMBER
 _COUNT = r"\s*\+?0*[1-9]\d*(\.0*)?\s*"
 
 

@@ -33,6 +33,7 @@ RANK_KEYS = keys_of(o for o in options_of(EvaluateConfig) if not o.of)
 PARAMETERS = {host: parameters(RankConfig, host) for host in hosts(RankConfig)}
 """The options that have parameters, and these by their keys."""
 _SOURCE_HINT = "write NAME: {kind: profile, path: mirna.csv}, or NAME: profile:mirna.csv"
+_TEXT_HINT = "write a word or path; in quotes if it is true, or ends with a colon"
 _SHOWN = {"format", "top"}
 """Options that change what is written of a ranking, and not the ranking."""
 
@@ -115,7 +116,7 @@ def load(path: str | Path) -> ConfigFile:
         When it is no YAML, TOML or JSON by its suffix, or cannot be read; for unknown keys, and for
         values of another type than the option.
     UsageError
-        For a source that is wrong.
+        For a source or a parameter that is wrong, as on the command line.
     """
     name = str(path)
     root: dict[str, Node] = parse(Path(path)).value
@@ -222,17 +223,25 @@ def _mapping_of(
 # ---- values --------------------------------------------------------------------------------------
 
 
-def _plain(node: Node, what: str, file: str, line: int | None = None) -> Any:
-    """Return the data of a node without places; InputError for what is empty in it."""
+def _plain(
+    node: Node, what: str, file: str, line: int | None = None, refused: tuple[type, ...] = ()
+) -> Any:
+    """Return the data of a node without places; InputError for what is empty or refused in it."""
     line = node.line or line
+    if isinstance(node.value, refused):
+        what = f"{what}: {kind_of(node.value)} is not text"
+        raise InputError(what, where=place(file, line), hint=_TEXT_HINT)
     if isinstance(node.value, dict | list):
+        # a mapping has texts and lists; a list has texts, and one of members mappings, too
+        of_members = (bool, list) if refused else (bool, list, dict)
+        within = (bool, dict) if isinstance(node.value, dict) else of_members
         items = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
         found = dict[Any, Any]()
         for key, inner in items:
             of = f"{key} of {what}" if isinstance(key, str) else what
             _refuse_cut(inner, of, place(file, inner.line or line))
             is_default = key == NAME and inner.value is None  # in the record of a run
-            found[key] = None if is_default else _plain(inner, of, file, line)
+            found[key] = None if is_default else _plain(inner, of, file, line, within)
         return found if isinstance(node.value, dict) else list(found.values())
     if node.value is None or (isinstance(node.value, str) and not node.value.strip()):
         hint = "give it one, or leave the line out"
@@ -254,8 +263,8 @@ def _value(value: Any, option: Option, what: str, where: str) -> Any:
             raise InputError(f"{what} is an empty list", where=where, hint="leave it out")
         return tuple(map(str, value)) if option.parse else ",".join(map(str, value))
     if not isinstance(value, str):
-        hint = "write a word or path; in quotes if it is true, or ends with a colon"
-        raise InputError(f"{what}: {kind_of(value)} is not text", where=where, hint=hint)
+        what = f"{what}: {kind_of(value)} is not text"
+        raise InputError(what, where=where, hint=_TEXT_HINT)
     if option.parse is not None:
         return option.parse(value)
     try:
@@ -277,9 +286,12 @@ def _sources(node: Node, file: str) -> tuple[tuple[SourceSpec, ...], Lines]:
     else:
         items = _mapping_of(node, "source", file, _SOURCE_HINT).items()
     for key, inner in items:
-        where = f"{place(file, inner.line)} ({f'source {key}'.rstrip()})"
-        with _located(where):
+        try:
             sources.append(_source(key, inner, file))
+        except UsageError as error:
+            where = place(file, _line_of(error, inner))
+            error.where = f"{where} ({f'source {key}'.rstrip()})"
+            raise
         at = f"source.{sources[-1].name}"
         lines[at] = inner.line
         for written, each in inner.value.items() if isinstance(inner.value, dict) else ():
@@ -304,6 +316,13 @@ def _source(name: str, node: Node, file: str) -> SourceSpec:
         return parse_source(f"{name}={value}" if name else value)
     _mapping_of(node, what, file, _SOURCE_HINT)  # neither a list nor true
     return source_of(name or str(value.pop(NAME)), value.items())
+
+
+def _line_of(error: UsageError, node: Node) -> int | None:
+    """Return the line of the key of a source that an error is about, else that of the source."""
+    about = {key_of(name.rpartition(".")[2]) for name in error.options}
+    inner = node.value.items() if isinstance(node.value, dict) else ()
+    return next((each.line for key, each in inner if key_of(key) in about), node.line)
 
 
 @contextmanager

@@ -99,6 +99,7 @@ def test_a_file_that_grows_too_large_is_named(words, tmp_path):
     assert done.returncode == BAD, done.stderr
     assert "made" in done.stderr
     assert "file too large" in done.stderr
+    assert "ulimit -f" in done.stderr
     assert snapshot(tmp_path) == before
 
 

@@ -51,6 +51,13 @@ def test_values_take_the_type_of_the_option(read, text, option, value):
         ("source: 3", "source is text, not options by name"),
         ("source: {m: 3}", "--source 'm=3' cannot be read"),
         ("source: [m=target:]", "source: a mapping in a list has no name"),
+        ("source: {m: {kind: true}}", "kind of source m: true or false is not text"),
+        ("source: {m: {kind: profile, path: {a: x}}}", "path of source m: a mapping is not text"),
+        ("method: {name: kogs, members: true}", "members of method: true or false is not text"),
+        ("method: {name: msfs, then: {name: spec}}", "then of method: a mapping is not text"),
+        ("include: [[a]]", "include: a list is not text"),
+        ("include: [true]", "include: true or false is not text"),
+        ("files: [{a: b}]", "files: a mapping is not text"),
         ("source: {m: {kind: target, neighbors: x}}", "neighbors='x' of --source is not a whole"),
     ],
 )
@@ -137,6 +144,14 @@ def test_sources_that_cannot_be_meant_name_their_line(read, text, words, place):
         read(f"matrix: x\nsource:\n  m: {{{text}}}\n")
     assert words in caught.value.what
     assert caught.value.where == f"run.yaml, {place}"
+
+
+@pytest.mark.parametrize("wrong", ["neighbours: 5", "neighbors: 5.5", "edge_weights: sharp"])
+@pytest.mark.parametrize("begins", ["m:\n    kind: target", "- name: m\n    kind: target"])
+def test_a_key_of_a_source_that_is_wrong_names_its_own_line(read, begins, wrong):
+    with pytest.raises(UsageError) as caught:
+        read(f"matrix: x\nsource:\n  {begins}\n    {wrong}\n")
+    assert caught.value.where.startswith("run.yaml, line 5 (source")
 
 
 def test_paths_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatch):

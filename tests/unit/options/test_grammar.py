@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import ConflictError, InputError, UsageError
-from sfs_cli.options import RankConfig
+from sfs_cli.options import RankConfig, fields
 from sfs_cli.options.compare import CompareConfig, parse_ranking
 from sfs_cli.options.fields import Option, options_of, split_word
 from sfs_cli.options.files import load, written
@@ -157,6 +157,14 @@ def test_a_value_is_one_of_those_that_the_method_declares(text: str, what: str) 
     with pytest.raises(UsageError) as caught:
         RankConfig("x.csv", labels="y.tsv", **expanded(RankConfig, {"method": text}))
     assert caught.value.what == what
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [(" 3", True), ("3 ", True), ("+.5", True), (" 0 ", False), ("0e5", False), (" -1", False)],
+)
+def test_blanks_change_no_number(text: str, taken: bool) -> None:
+    assert fields.FORMS["NUMBER"].admits(text) is taken
 
 
 # ---- all parameters of all names ---------------------------------------------------------------
