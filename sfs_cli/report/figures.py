@@ -333,7 +333,7 @@ def features(*, strips: Sequence[Mapping[str, Any]], classes: Sequence[str], xla
     """Draw the values of features, each by class, or as points where `classes` are none.
 
     A strip has ``feature``, ``rank`` and ``groups`` of a class, its values and their median, or
-    ``points`` (p, 2), whose first number is what `xlabel` says.
+    ``points`` (p, 2), whose first number is what `xlabel` says, and what is ``described``.
     """
     k = max(len(strip["groups"]) for strip in strips)
     inner = k * (15.0 if k < 5 else 11.0) or 52.0
@@ -369,7 +369,7 @@ def features(*, strips: Sequence[Mapping[str, Any]], classes: Sequence[str], xla
             f"{short(classes[code], LONGEST_CLASS)} {significant(median, 4)}"
             for code, _, median in strip["groups"]
         ]
-        described = f"Medians: {', '.join(medians)}." if k else f"Against the {xlabel}."
+        described = f"Medians: {', '.join(medians)}." if k else strip["described"]
         pieces.append(Piece(f"Values of {strip['feature']}", described, (x, y, wide, high)))
     words = f"Values of {', '.join(strip['feature'] for strip in strips)}."
     return Chart("features", "The best features, one by one", words, figure, pieces=pieces)
@@ -445,7 +445,12 @@ def score_curve(
     if log:
         axes.set(xscale="log", xlim=(1, m))
         axes.xaxis.set_major_formatter(mpl.ticker.EngFormatter(sep=""))
-        axes.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+        axes.minorticks_off()  # one line of marks in their place is quicker
+        minor = [k * 10**power for power in range(len(str(m))) for k in range(2, 10)]
+        minor = [value for value in minor if value < m]
+        marks = {"linestyle": "none", "marker": 3, "markersize": 2, "mew": 0.6, "clip_on": False}
+        bottom = {"color": LIGHT["quiet"], "transform": axes.get_xaxis_transform()}
+        axes.plot(minor, [0] * len(minor), **marks, **bottom)
     else:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlim(0.5, m + 0.5)

@@ -157,7 +157,7 @@ def _cell(value: object, digits: int, full: float | None, *, numeric: bool) -> C
     if not numeric or math.isnan(number):  # what has no key comes last
         return Cell(shown)
     shade = None if full is None else round(max(-1.0, min(1.0, number / full)), 3)
-    key = str(value) if isinstance(value, Integral) else repr(number)
+    key = str(value) if isinstance(value, Integral) else f"{number:.10g}"  # as in tables
     return Cell(shown, key.replace("inf", "Infinity"), shade)  # as the script reads it
 
 

@@ -352,6 +352,7 @@ def strips(top: np.ndarray, names: Sequence[str], samples: Samples) -> Part:
             known = np.flatnonzero(np.isfinite(outcome))
             kept, xlabel = known[spaced(len(known), DRAWN_PAIRS)], "outcome"
             strip["points"] = brief(np.column_stack([outcome[kept], values[kept]]))
+            strip["described"] = "Values against the outcome."
         elif codes is not None:
             parts = [np.sort(values[codes == k]) for k in range(len(classes))]
             medians = np.array([np.median(part) for part in parts])
@@ -367,6 +368,8 @@ def strips(top: np.ndarray, names: Sequence[str], samples: Samples) -> Part:
             )
             share = np.linspace(0, 100, len(drawn)) if len(drawn) > 1 else np.array([50.0])
             strip["points"] = brief(np.column_stack([share, drawn]))
+            median = significant(float(np.median(values)), 4)
+            strip["described"] = f"Sorted values, median {median}."
         found.append(strip)
     count = len(found)
     words = "The best feature" if count == 1 else f"The best {count} features"

@@ -6,6 +6,8 @@ same, so both have the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +19,12 @@ from sfs_cli.io.results.rankings import read_rank_table
 from sfs_cli.logs import Messages
 from sfs_cli.options.report import DEFAULT_FORMATS, ReportConfig
 from sfs_cli.parts.sets import given_sets, section, tested_sets
+from sfs_cli.provenance import NAME
 from sfs_cli.report.model import Page, table_part
 from sfs_cli.workflow.lists import ranking_at
 from sfs_cli.workflow.outputs import PAGE, REPORT, tell_up_to_date
 
+EVIDENCE = ("p-values", "volcano")
 RESULTS = "the output folder of sfs rank, aggregate, compare or evaluate"
 
 
@@ -53,13 +57,16 @@ def run(config: ReportConfig, messages: Messages) -> None:
         check_writable(target, "--out")
     page = read_page(folder)
     if config.sets:
-        page = with_sets(page, ranking_at(result), config, messages)
+        table = folder if result.name in (PAGE, REPORT, NAME) else result
+        page = with_sets(page, ranking_at(table), config, messages)
     page = replace(page, title=config.title or page.title)
     files = dict[Path, bytes]()
     if config.figures is None or config.out is not None:
-        files[target] = shown(render(page, config.gene_links or "")).encode()
+        with refusing(folder / PAGE):
+            files[target] = shown(render(page, config.gene_links or "")).encode()
     if config.figures is not None:
-        charts = [draw(part) for part in page.parts if part.figure]
+        with refusing(folder / PAGE):
+            charts = [draw(part) for part in page.parts if part.figure]
         if boxes := without_glyph(charts):
             messages.note(
                 f"the font of the figures lacks {listed(boxes)}: pdf and png show boxes, and "
@@ -97,8 +104,15 @@ def read_page(folder: Path) -> Page:
             hint=f"give {RESULTS}; results of earlier versions have none: make them again with "
             "--force",
         )
-    try:
+    with refusing(path):
         return from_json(path.read_bytes())
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Raise InputError where a ``page.json`` is none, or its figures need other facts."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{PAGE} is damaged, or that of another version of sfs",
@@ -124,8 +138,12 @@ def with_sets(page: Page, path: Path, config: ReportConfig, messages: Messages) 
             hint="rank again with --force, without --top and --format rnk",
         )
     tests = section([tested_sets(ranked, name, sets)[0] | {"given": True}])
+    at = 1 + max(  # as on the page of sfs rank --sets: after what is said of the best features
+        (i for i, part in enumerate(page.parts) if part.of_best or part.figure in EVIDENCE),
+        default=-1,
+    )
     return replace(
         page,
-        parts=[*page.parts, *map(table_part, tests.tables)],
+        parts=[*page.parts[:at], *map(table_part, tests.tables), *page.parts[at:]],
         summary=[" ".join([*page.summary, *tests.sentences])],
     )

@@ -325,7 +325,7 @@ def _score_curve(ranking: Ranking) -> Part:
     words += "sfs select chooses by a rule how many to take."
     log = len(scores) > LOG_ABOVE
     kept = downsample(scores, log=log)
-    facts = {"ranks": kept + 1, "scores": scores[kept], "log": log}
+    facts = {"ranks": kept + 1, "scores": brief(scores[kept]), "log": log}
     facts["larger_is_better"] = ranking.larger_is_better
     return Part(heading=heading, text=words, figure="score-curve", facts=facts)
 

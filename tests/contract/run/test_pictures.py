@@ -148,6 +148,12 @@ def test_of_many_classes_a_strip_has_those_with_the_highest_medians() -> None:
     assert "Of 30 classes the 10 with the highest medians." in part.text
 
 
+def test_without_labels_a_reader_of_the_screen_hears_the_median() -> None:
+    (strip,) = of_run.strips(np.array([[3.0, 1.0, 8.0]]), ["a"], of_run.Samples(3)).facts["strips"]
+    assert strip["points"].tolist() == [[0, 1], [50, 3], [100, 8]]
+    assert strip["described"] == "Sorted values, median 3.000."
+
+
 def test_an_outcome_orders_the_samples(folder: Path, tmp_path: Path) -> None:
     options = BY_CLASS | {"labels": "ages.tsv", "label_type": "continuous"}
     found = pictures(folder, tmp_path, **options)

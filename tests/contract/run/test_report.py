@@ -175,6 +175,9 @@ def test_sets_are_tested_among_the_first_features(study, once, ranked, capfd):
     page = Path("page.html").read_text()
     assert "HIGH" in page
     assert "took part in the ranking" not in page
+    assert page.index("P-values</h2>") < page.index("Gene sets of") < page.index("Score against")
+    sfs("report", "results/page.json", "--sets", "sets.gmt", "--out", "same.html")
+    assert Path("same.html").read_text() == page
     p = hypergeom.sf(len(chosen) - 1, len(order), len(chosen), first)
     assert f"{p:#.3g}" in page  # as it is shown
     sfs("report", "results", "--sets", "sets.gmt:LOW", "--out", "low.html")
@@ -192,6 +195,16 @@ def test_sets_are_tested_among_the_first_features(study, once, ranked, capfd):
     done = run_here(["report", "results", "--sets", "strange.gmt", "--force"], capfd)
     assert done.code == 3
     assert "same kind of ids" in done.err
+
+
+def test_the_numbers_of_the_page_are_those_of_the_table(ranked):
+    """Digits that the table leaves out depend on the machine and the number of threads."""
+    best = next(p for p in json.loads((ranked / "page.json").read_text())["parts"] if p["of_best"])
+    at = [name for name, *_ in best["grid"][0]].index("score")
+    rows = [line.split("\t") for line in (ranked / "ranking.tsv").read_text().splitlines()]
+    in_table = [float(row[rows[0].index("score")]) for row in rows[1:]]
+    keys = [float(cells[at][1]) for cells in best["grid"][1]]
+    assert keys == in_table[: len(keys)]
 
 
 def test_an_equal_page_is_up_to_date_and_another_one_stays(ranked, capfd):
@@ -226,7 +239,9 @@ def test_what_has_no_page_is_refused(ranked, capfd):
     refused(["nothing"], "nothing")
     page, table = ranked / "page.json", ranked / "ranking.tsv"
     whole, content = page.read_text(), table.read_text()
-    for damaged in ("{", "[]", '{"title":"x"}', whole.replace('"heading"', '"head"')):
+    damages = ("heading", "head"), ("heatmap", "map"), ("cells", "squares")
+    others = [whole.replace(f'"{old}"', f'"{new}"') for old, new in damages]
+    for damaged in ("{", "[]", '{"title":"x"}', *others):
         page.write_text(damaged)
         refused(["results"], "page.json", "--force")
     page.write_text(whole)
@@ -270,7 +285,8 @@ def test_the_page_of_judged_lists_is_made_again(verb, ranked):
     assert Path("judged/report.html").read_bytes() == written
     sfs("report", "judged", "--figures", "drawn", "--figure-format", "svg")
     assert [path.name for path in Path("drawn").iterdir()] == ["curves.svg"]
-    assert ("Comparison of rankings" in written.decode()) == (verb == "compare")
+    kind = "comparison of rankings" if verb == "compare" else "evaluation of feature lists"
+    assert f"<title>m.csv – {kind}</title>" in written.decode()
 
 
 def test_an_earlier_page_is_there_until_the_new_one_is_whole(ranked, monkeypatch):

@@ -75,7 +75,7 @@ def strips(*groups: list[float], name: str = "A", count: int = 1, **changed: Any
 
 
 def along(points: list[list[float]]) -> dict[str, Any]:
-    strip = {"feature": "A", "rank": 1, "groups": [], "points": points}
+    strip = {"feature": "A", "rank": 1, "groups": [], "points": points, "described": "Sorted."}
     return {"figure": "features", "strips": [strip], "classes": [], "xlabel": "outcome"}
 
 
