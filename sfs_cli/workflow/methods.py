@@ -61,12 +61,24 @@ def describe_methods(name: str | None, as_json: bool) -> str:
 
     Raises UsageError for an unknown name.
     """
+    if as_json:
+        return json.dumps(described(name), indent=2) + "\n"
+    return _list() if name is None else "\n".join(_text(*each) for each in _found(name))
+
+
+def described(name: str | None = None) -> list[dict[str, Any]]:
+    """Return what is known of a name, or of all, as plain data.
+
+    Raises UsageError for an unknown name.
+    """
+    return [_record(*each) for each in _found(name)]
+
+
+def _found(name: str | None) -> list[tuple[str, str]]:
+    """Return the options that have a name, with it; those of all names where none is given."""
     if name is not None and name not in NAMES:
         raise UsageError(f"unknown name {name!r}", hint=nearest(name, NAMES), option="method")
-    found = [(o, own) for o, each in NAMED.items() for own in each.table if name in (None, own)]
-    if as_json:
-        return json.dumps([*starmap(_record, found)], indent=2) + "\n"
-    return _list() if name is None else "\n".join(starmap(_text, found))
+    return [(o, own) for o, each in NAMED.items() for own in each.table if name in (None, own)]
 
 
 def taken_options(option: str, name: str) -> list[Option]:

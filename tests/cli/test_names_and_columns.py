@@ -70,7 +70,7 @@ def test_the_column_of_labels_is_told(tmp_path: Path, here: Here) -> None:
     for named in (f"{labels}:group", table(tmp_path, group=HALVES)):
         done = here(*asked, "--labels", named)
         assert done.code == 0
-        assert "are those of" not in done.err
+        assert "column 'group'" not in done.err
         record = json.loads((tmp_path / "o" / "run.json").read_text())
         assert "column" not in record["labels"]
 

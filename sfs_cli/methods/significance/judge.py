@@ -62,7 +62,7 @@ half, of which none stands out."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 2_000_000
-"""Permuted ratios that a worker holds at a time: three arrays (`sfs_cli.run.memory` plans them)."""
+"""Permuted ratios that a worker holds at a time: three arrays (`sfs_cli.run.needs` plans them)."""
 
 
 class Judged(NamedTuple):

@@ -19,8 +19,8 @@ MATRIX = ROOT / "sample_data" / "expression.csv"
 
 SFS = """#!{python}
 import sys
-from sfs_cli.run import memory
-memory.block_features = lambda *_: 100  # small blocks, so that every shard has some
+from sfs_cli.run import needs
+needs.block_features = lambda *_: 100  # small blocks, so that every shard has some
 from sfs_cli.cli.app import main
 if __name__ == "__main__":  # processes of a cluster import it
     sys.exit(main())
