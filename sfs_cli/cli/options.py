@@ -199,8 +199,9 @@ class Command(click.Command):
         super().__init__(params=listed, **facts)
         if self.shortened:
             facts = {"cls": SectionOption, "section": "Help", "first": "Help"}
-            facts["callback"] = _show_all
-            click.help_option("--help-all", help="Show all options and exit.", **facts)(self)
+            facts |= {"is_flag": True, "is_eager": True, "expose_value": False}
+            text = "Show all options and exit."
+            click.option("--help-all", help=text, callback=_show_all, **facts)(self)
 
     def _parameters(self, host: str) -> list[Option]:
         """Return the parameters of an option here; those of methods are in `sfs methods`."""
