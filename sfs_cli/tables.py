@@ -135,7 +135,8 @@ _MEASURED = _LIST | {
     "value": "the measure; of held-out samples the mean over the folds",
     "standard_error": "over the repeats; empty where there is one value",
     "low": "of a measure of held-out samples the lower limit of its 95 % confidence interval over "
-    "the folds (corrected for their overlap: Nadeau and Bengio, 2003); it may exceed 0 to 1",
+    "the folds (corrected for their overlap: Nadeau and Bengio, 2003), within what the measure "
+    "can be",
     "high": "the upper limit",
 }
 _WHOLE = ("rank", "shard merge")

@@ -39,6 +39,12 @@ IN_FOLDS, ONCE, GIVEN = "in folds", "all samples", "given"
 """When the features of a list were chosen: by the training samples of each fold, or before."""
 SHOWN_LENGTH = 50
 """The summary shows the greatest length up to this."""
+INTERVALS = (
+    "Low and high are the limits of the 95% confidence interval over the folds, corrected for "
+    "their overlap (Nadeau and Bengio, 2003)."
+)
+STABLE = "1 is the same list in all folds, 0 the mean of random lists (Nogueira's measure)."
+"""How the tables of the page are read."""
 
 
 Key = tuple[str, str, int, str, str]
@@ -270,21 +276,27 @@ def page_of(found: Judged, config: JudgeConfig, messages: Messages) -> Page:
             curve.append((m.length, m.value, m.low, m.high))
     parts = []
     if curves:  # of single features no redundancy is known
-        words, facts = (
-            "Means, and 95% intervals where known.",
-            {"measure": in_words, "found": curves},
-        )
-        heading = f"{in_words} by length"
-        parts = [Part(heading=heading, text=words, figure="curves", facts=facts)]
-    for heading, rows in ((in_words, own), ("stability over the folds", found.stable)):
-        table = Table(
-            heading=heading,
-            columns=("list", "chosen on", "features", "mean", "low", "high"),
-            rows=[(*m[:3], m.value, m.low, m.high) for m in rows],
-            note=FILES[CURVES].columns["low"] if model else "",
+        words = "Means, and 95% intervals where known."
+        facts = {"measure": in_words, "found": curves}
+        parts = [Part(heading=f"{in_words} by length", text=words, figure="curves", facts=facts)]
+    columns = ("list", "chosen on", "features", "mean")
+    tables = [
+        Table(
+            heading=in_words,
+            columns=(*columns, "low", "high"),
+            rows=[(*m[:3], m.value, m.low, m.high) for m in own],
+            note=INTERVALS if model else "",
             digits=3,
-        )
-        parts += [table_part(table)] if rows else []
+        ),
+        Table(
+            heading="stability over the folds",
+            columns=columns,
+            rows=[(*m[:3], m.value) for m in found.stable],
+            note=STABLE,
+            digits=3,
+        ),
+    ]
+    parts += [table_part(table) for table in tables if table.rows]
     several = isinstance(config, CompareConfig)
     beside = [name for name in file_names(config) if name not in (outputs.REPORT, outputs.PAGE)]
     return Page(

@@ -145,8 +145,8 @@ def warnings_of(judge: Judge, problem: Problem) -> list[str]:
         return []
     verb, these = ("has", "this sample") if len(heavy) == 1 else ("have", "these samples")
     return [
-        f"--adjust takes {counted(judge.covariates, 'column')} of covariates out of {n} samples, "
-        f"of which {len(heavy)} {verb} much leverage "
+        f"--adjust has {counted(judge.covariates, 'column')} of covariates for {n} samples, of "
+        f"which {len(heavy)} {verb} much leverage "
         f"({name_samples(heavy, problem.context.matrix.ids.samples)}): "
         f"{len(heavy)}/{n} = {len(heavy) / n:.2g} is added to p-values, and hardly any is below "
         f"it; adjust for fewer covariates, or leave {these} out (without a value of a covariate, "

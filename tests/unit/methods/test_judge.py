@@ -201,7 +201,7 @@ def test_samples_that_no_p_value_can_be_small_with_are_named() -> None:
     tested = tested_scores.TestedScorer(prepare(found), found, "permutation", 99)
     (warning,) = tested.warnings
     name = found.context.matrix.ids.samples[4]
-    assert "takes 2 columns of covariates out of 17 samples" in warning
+    assert "--adjust has 2 columns of covariates for 17 samples" in warning
     assert f"1 has much leverage ({name}): 1/17 = 0.059 is added to p-values" in warning
     residuals = x.T - x.T @ design.T @ design
     assert tested.judge.test(residuals).p.min() > 1 / 17
