@@ -24,7 +24,6 @@ from sfs_cli.compute.matrix import (
     MatrixView,
     NonZeros,
     Span,
-    block_features,
 )
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, UsageError
@@ -329,15 +328,18 @@ def _of_features(engine: Engine, count: int) -> Components:
 
     def products(span: Span) -> Arrays:
         own, taken = centered(engine.read(span, DOUBLE), rows)
-        own = own.copy()  # values are valid until the next read
-        found = np.empty((span.size, m))
-        for other in spans:
+        # once: values are valid until the next read, and a sparse product wants samples in rows
+        own = own.T.tocsr() if engine.nonzeros else own.T.copy()
+        found = np.zeros((span.size, m))
+        for other in spans[spans.index(span) :]:
             values, others = centered(engine.read(other, DOUBLE), rows)
-            product = as_dense(own @ values.T) - (taken * norms) @ others.T
-            found[:, other.lo : other.hi] = product
+            product = as_dense(values @ own) - (others * norms) @ taken.T
+            found[:, other.lo : other.hi] = product.T
         return {"G": found}
 
-    G = replace(engine, features_per_task=lambda _span: m).joined(products, spans)["G"]
+    # a block is multiplied by itself and by those that follow it: one triangle is enough
+    walking = replace(engine, features_per_task=lambda span: span.size + m - span.lo)
+    G = walking.joined(products, spans)["G"].T
     total = float(np.trace(G))
     sizes, vectors = eigh(G, subset_by_index=[m - count, m - 1], overwrite_a=True)
     directions = vectors[:, ::-1]
@@ -393,9 +395,9 @@ def _taken_out(source: MatrixView) -> np.ndarray:
 def _in_blocks(engine: Engine, width: int) -> Engine:
     """Return an engine of blocks that are as large as n x width arrays: smaller ones do not pay."""
     source = engine.source
-    size = engine.block_size or max(block_features(source.n_samples, 8), 2 * width)
     # the stored values are enough where zeros stay zero, but for the basis
     sparse = source.keeps_zeros or source.basis is not None
+    size = max(engine.features_of_a_block, (2 if sparse else 1) * width)
     return replace(engine, nonzeros=sparse, block_size=size)
 
 

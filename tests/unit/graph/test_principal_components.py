@@ -10,7 +10,6 @@ from scipy.linalg import subspace_angles
 from scipy.spatial.distance import pdist
 
 from sfs_cli.compute.limits import Limits
-from sfs_cli.graph import pca
 from sfs_cli.graph.pca import principal_components
 from sfs_cli.store.adjust import Adjustment, orthonormal
 from tests.making import make_engine
@@ -49,11 +48,6 @@ def decomposing(kind):
 RANDOMIZED = decomposing("randomized")
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(pca, "block_features", lambda _n, _itemsize: 16)
-
-
 def assert_distances(found, X, count, rtol):
     assert found.scores.shape == (count, len(X))
     np.testing.assert_allclose(pdist(found.scores.T), pdist(oracle.scores(X, count)), rtol=rtol)
@@ -71,7 +65,6 @@ def assert_distances(found, X, count, rtol):
     ],
 )
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.usefixtures("small_blocks")
 def test_exact_components_are_those_of_the_twin(n, m, count, kind, sparse):
     X = low_rank(n, m, 12, 0.5)
     engine = engine_of(X, sparse=sparse, block_size=7)
@@ -147,7 +140,6 @@ def test_samples_that_are_alike_have_no_components(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.usefixtures("small_blocks")
 def test_components_of_an_adjusted_sparse_matrix_are_those_of_its_residuals(kind):
     X = sparse_counts(120, 90)
     basis, _ = orthonormal(np.stack([X[:, :20].sum(axis=1), np.arange(len(X)) % 3 == 0.0]))
