@@ -442,7 +442,8 @@ def without_times(run: Run, labels: Labels | None) -> str | None:
     return (
         f"all samples that are used have the event, with {counted(lost, 'sample')} left out: who "
         "had none until the last visit is censored, and times without such samples are too short; "
-        "give them the time of that visit, and the event 0 (--event)"
+        "give them the time of that visit (--labels FILE:TIME,LAST takes LAST where TIME is "
+        "empty), and the event 0 (--event)"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -73,8 +73,9 @@ EVENT = (
     r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
     r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
 )
+_LAST = r"(?<![^\W_])last(?![^\W_])|follow[ ._-]?up"
 _STATUS = r"(?:^|[\W_])(?:status|vital)s?(?:$|[\W_])"
-"""Names of columns of times, of events and their times, and of what says who had one."""
+"""Names of columns of times, of events and their times, of last visits, and of who had an event."""
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
 
 
@@ -114,7 +115,8 @@ def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label
     refuse_annotation(config)
     if config.labels is None or (ids is None and is_inside(config.labels)):
         return None
-    wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
+    times = config.events is not None
+    wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES, filled=times)
     return read_column(config.labels, wanted, config.matrix, ids)
 
 
@@ -506,6 +508,7 @@ def unused_events(label: str = "", *others: str) -> str | None:
     """Warn of labels that are times by their name, beside a column that says who had an event."""
     told = [[o for o in others if re.search(p, o, re.IGNORECASE)] for p in (EVENT, _STATUS)]
     events = [*told[0], *told[1]]  # a status may be that of the tissue
+    events.sort(key=lambda name: re.search(_TIME, name, re.IGNORECASE) is not None)  # days_to_death
     if not events or not re.search(f"{_TIME}|{EVENT}", label, re.IGNORECASE):
         return None
     option = "--censored" if says_censored(events[0]) else "--event"
@@ -513,6 +516,35 @@ def unused_events(label: str = "", *others: str) -> str | None:
         f"the labels {label} look like times, and column {events[0]} may say which samples had an "
         "event at that time and which were censored, of whom only a lower bound is known: give "
         f"{option} {shlex.quote(events[0])} (and --method cox)"
+    )
+
+
+def last_visit(
+    config: RankConfig, columns: Sequence[str], events: Mapping[str, float], timed: Iterable[str]
+) -> str | None:
+    """Return what to do where the samples without an event have no time; None if that is not so.
+
+    `columns` are that of the labels, and the others of their table; `events` say which samples had
+    one, empty where no option names them; `timed` are the samples with a time.
+    """
+    if config.labels is None or not columns:
+        return None
+    time, *others = columns
+    if config.events is None:
+        unused = unused_events(*columns) if re.search(EVENT, time, re.IGNORECASE) else None
+        if unused is None:
+            return None
+        told = f"{unused}; "
+    elif 0 not in events.values() or 0 in (events.get(sample) for sample in timed):
+        return None
+    else:
+        told = ""
+    last = next((name for name in others if re.search(_LAST, name, re.IGNORECASE)), "LAST_VISIT")
+    spec = f"{config.labels.removesuffix(f':{time}')}:{time},{last}"
+    return (
+        f"{told}who had no event needs the time of the last visit: give --labels "
+        f"{shlex.quote(spec)}, which takes the second column where the first is empty; --samples "
+        "intersect would leave out all who had no event, and times without them are too short"
     )
 
 

@@ -441,7 +441,10 @@ def _choose_samples(
     if labels is not None and ("labels" in needs or choose):
         having = known.table or [samples[i] for i in np.flatnonzero(labels.known).tolist()]
         what = ("label", str(config.labels), "labels")
-        coverages.append(sources_of.coverage_of(having, samples, *what))
+        events = columns.get("event", ())
+        had = events[0].values if events else {}
+        mend = inputs.last_visit(config, known.label_columns, had, having)
+        coverages.append(replace(sources_of.coverage_of(having, samples, *what), mend=mend))
     coverages += columns.coverages(samples)
     if config.samples == "intersect" and coordinates is not None:
         what = ("row of coordinates", coordinates.where, "coordinates")

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -57,12 +57,16 @@ class Wanted(Generic[T]):
         Makes a value of a text, or raises an `InputError`.
     usual : sequence of str
         Names, in lower case, by which it is chosen among several where the user names none.
+    filled : bool
+        Whether ``FIRST,SECOND`` may name columns, of which each sample takes the first that is not
+        empty, as the times of those who died and of the living may be in two.
     """
 
     option: str
     what: str
     parse: Callable[[str], T]
     usual: Sequence[str] = ()
+    filled: bool = False
 
 
 CLASSES = Wanted("source", "label", str, LABEL_NAMES)
@@ -255,11 +259,22 @@ def read_column(
         has one.
     """
     table, asked = table_of(spec, wanted.option, matrix, ids)
+    if wanted.filled and asked is not None and "," in asked and asked not in table.columns:
+        table = _with_filled(table, asked, wanted)
     name = choose(table, asked, wanted.option, f"{wanted.what}s", wanted.usual)
     others = [] if asked is not None else [other for other in table.columns if other != name][1:]
     column = Column(table, name, wanted.what, wanted.parse, others)
     column.asked = asked or name
     return column
+
+
+def _with_filled(table: TextTable, asked: str, wanted: Wanted[Any]) -> TextTable:
+    """Return the table with one more column: of each sample the first text of some columns."""
+    assert isinstance(table.columns, Texts), "a list of features is asked for no samples"
+    names = [choose(table, name, wanted.option, f"{wanted.what}s") for name in asked.split(",")]
+    rows = zip(*(table.columns[name] for name in names))
+    texts = [next((t for t in row if t.strip(BLANKS) not in NULL_TOKENS), "") for row in rows]
+    return replace(table, columns=table.columns.with_column(asked, texts))
 
 
 def choose(

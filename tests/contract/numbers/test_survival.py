@@ -232,6 +232,12 @@ def test_events_beside_times_are_seen(label: str, others: list[str], warned: boo
     assert (unused_events(label, *others) is not None) == warned
 
 
+def test_a_status_says_who_had_an_event_rather_than_another_time() -> None:
+    told = unused_events("OS.time", "days_to_death", "OS_STATUS")
+    assert told is not None
+    assert "--event OS_STATUS" in told
+
+
 def test_times_alone_are_warned_of(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = words_of(study, "--method", "f-test", "--label-type", "continuous")
     assert "[survival]" in run_here(["rank", *words], capfd).err
@@ -265,6 +271,39 @@ def test_censored_samples_that_are_all_left_out_are_warned_of(
     done = run_here(["rank", *words], capfd)
     assert done.code == 0
     assert ("all samples that are used have the event" in done.err) == told
+
+
+@pytest.mark.parametrize("empty", ["", "'--"])  # the second of the GDC
+def test_times_of_death_and_of_the_last_visit_are_filled_together(
+    empty: str, study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = ranking_bytes(study / "a", *words_of(study, "--event", "vital"))
+    table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)
+    dead = table["status"] == "1"
+    table["days_to_death"] = table["time"].where(dead, empty)
+    table["days_to_last_follow_up"] = table["time"].mask(dead, empty)
+    table.drop(columns=["r", "portal"]).to_csv(study / "y.tsv", sep="\t", index=False)
+    for asked in ([], ["--event", "vital"]):
+        done = run_here(["rank", *words_of(study, *asked, time="days_to_death")], capfd)
+        assert done.code == 3
+        assert f"{(~dead).sum()} of 80 samples have no label" in done.err
+        assert f"{study / 'y.tsv'}:days_to_death,days_to_last_follow_up, which" in done.err
+        assert "would leave out all who had no event" in done.err
+        assert asked or "--event status" in done.err
+    words = words_of(study, "--event", "vital", time="days_to_death,days_to_last_follow_up")
+    assert ranking_bytes(study / "b", *words) == first
+    assert code_of("rank", *words[:-2]) == 3  # classes are of one column
+
+
+def test_a_few_times_that_are_missing_may_be_left_out(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)
+    table.loc[:3, "time"] = ""
+    table.to_csv(study / "y.tsv", sep="\t", index=False)
+    done = run_here(["rank", *words_of(study, "--event", "status")], capfd)
+    assert done.code == 3
+    assert "give them a label, or leave them out with --samples intersect" in done.err
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])
