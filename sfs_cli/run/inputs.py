@@ -31,6 +31,7 @@ from sfs_cli.io.knowledge.sample_columns import (
     read_column,
     refuse_headless,
     says_censored,
+    split_label_spec,
 )
 from sfs_cli.io.matrix.base import (
     BY_CONVENTION,
@@ -539,12 +540,16 @@ def last_visit(
         return None
     else:
         told = ""
-    last = next((name for name in others if re.search(_LAST, name, re.IGNORECASE)), "LAST_VISIT")
-    spec = f"{config.labels.removesuffix(f':{time}')}:{time},{last}"
+    later = [name for name in others if re.search(_LAST, name, re.IGNORECASE)]
+    later = [name for name in later if name not in time.split(",")]
+    how = "write it into the labels"
+    if later:
+        table = "obs" if is_inside(config.labels) else split_label_spec(config.labels)[0]
+        spec = shlex.quote(f"{table}:{time},{later[0]}")
+        how = f"give --labels {spec}, which takes the second column where the first is empty"
     return (
-        f"{told}who had no event needs the time of the last visit: give --labels "
-        f"{shlex.quote(spec)}, which takes the second column where the first is empty; --samples "
-        "intersect would leave out all who had no event, and times without them are too short"
+        f"{told}who had no event needs the time of the last visit: {how}; --samples intersect "
+        "would leave out all who had no event, and times without them are too short"
     )
 
 

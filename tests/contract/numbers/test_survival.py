@@ -290,6 +290,10 @@ def test_times_of_death_and_of_the_last_visit_are_filled_together(
         assert f"{study / 'y.tsv'}:days_to_death,days_to_last_follow_up, which" in done.err
         assert "would leave out all who had no event" in done.err
         assert asked or "--event status" in done.err
+    (study / "few.tsv").write_text(table[["sample", "days_to_death", "vital"]].to_csv(sep="\t"))
+    few = ["--labels", f"{study / 'few.tsv'}:days_to_death", "--event", "vital"]
+    done = run_here(["rank", str(study / "m.csv"), *few], capfd)
+    assert "of the last visit: write it into the labels" in done.err
     words = words_of(study, "--event", "vital", time="days_to_death,days_to_last_follow_up")
     assert ranking_bytes(study / "b", *words) == first
     assert code_of("rank", *words[:-2]) == 3  # classes are of one column
