@@ -83,6 +83,7 @@ class Run:
     # columns that were taken without being named, by the option of their file
     taken: Mapping[str, str] = field(default_factory=dict)
     label_columns: tuple[str, ...] = ()  # that of the labels, and then the others of their table
+    label_table: Column[inputs.Label] | None = None
 
     @property
     def method(self) -> Method:
@@ -245,6 +246,7 @@ def loaded(
             None if found is None else found.aligned(prepared.ids.samples),
             taken,
             known.label_columns,
+            known.table,
         )
 
 
@@ -370,8 +372,11 @@ def _prepare(
     n_used = known.opened.matrix.n_samples if chosen is None else len(chosen)
     fewest = min(cohort.sizes.values(), default=n_used)
     features = feature_filter(config, whole, fewest, cohort.labels, log)
-    own = [(each.option, each.name, each.values) for each in known.columns.all]
-    own += [] if known.table is None else [("labels", known.table.name, known.table)]
+    own: list[tuple[str, str, Mapping[str, Any]]] = []
+    own += [(each.option, each.name, each.values) for each in known.columns.all]
+    if (table := known.table) is not None:
+        own += [("labels", table.name, table)]
+        own += [("labels", part, table.texts_of(part)) for part in table.parts]
     features = without_known(features, whole, own, log)
     return prepared_view(
         whole,
@@ -443,7 +448,7 @@ def _choose_samples(
         what = ("label", str(config.labels), "labels")
         events = columns.get("event", ())
         had = events[0].values if events else {}
-        mend = inputs.last_visit(config, known.label_columns, had, having)
+        mend = inputs.last_visit(config, known.table, had, samples)
         coverages.append(replace(sources_of.coverage_of(having, samples, *what), mend=mend))
     coverages += columns.coverages(samples)
     if config.samples == "intersect" and coordinates is not None:
