@@ -560,7 +560,7 @@ def last_visit(
             found = {texts[s] for s in samples if s not in table and texts.get(s)}
             if found and all(map(is_number, found)):  # no date, no yes or no
                 path = "obs" if is_inside(config.labels) else split_label_spec(config.labels)[0]
-                spec = shlex.quote(f"{path}:{table.asked},{name}")
+                spec = shlex.quote(f"{path}:{table.name},{name}")
                 how = (
                     f"give --labels {spec}, which takes the second column where the first is empty"
                 )
