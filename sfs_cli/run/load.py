@@ -82,8 +82,12 @@ class Run:
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
     # columns that were taken without being named, by the option of their file
     taken: Mapping[str, str] = field(default_factory=dict)
-    label_columns: tuple[str, ...] = ()  # that of the labels, and then the others of their table
     label_table: Column[inputs.Label] | None = None
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The column of the labels, and the others of their table."""
+        return _names(self.label_table)
 
     @property
     def method(self) -> Method:
@@ -245,7 +249,6 @@ def loaded(
             cohort,
             None if found is None else found.aligned(prepared.ids.samples),
             taken,
-            known.label_columns,
             known.table,
         )
 
@@ -265,10 +268,10 @@ class _Known:
     whole: Matrix  # with the features of sources that are ranked, too
     named: set[str]  # samples by what other files say
 
-    @property
-    def label_columns(self) -> tuple[str, ...]:
-        """The column of the labels, and the others of their table."""
-        return () if self.table is None else (self.table.name, *self.table.beside)
+
+def _names(table: Column[Any] | None) -> tuple[str, ...]:
+    """Return the name of a column, and those of the others of its table."""
+    return () if table is None else (table.name, *table.beside)
 
 
 def _read(
@@ -491,7 +494,7 @@ def _choose_samples(
         if config.numeric:
             inputs.check_outcome(used, str(config.labels))
         else:
-            inputs.check_classes(used, str(config.labels), known.label_columns)
+            inputs.check_classes(used, str(config.labels), _names(known.table))
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")
     if choose:
