@@ -2,8 +2,8 @@
 
 usage: python sample_data/make_files.py FOLDER
 
-The workbook needs the extra `excel`; without it, it is left out. `docs/guides/start.md` says what
-to do with each file.
+The workbook needs the extra `excel`, the file of R the extra `r`; without it, each is left out.
+`docs/guides/start.md` and `docs/guides/stories.md` say what to do with each file.
 """
 
 from __future__ import annotations
@@ -101,6 +101,26 @@ def write_cells(path: Path, counts: pd.DataFrame, samples: pd.DataFrame) -> None
     data[half:, ::-1].write_h5ad(halves / "run2.h5ad")
 
 
+def write_protein(path: Path) -> None:
+    """Write levels of 60 proteins, which follow their genes; 30 of these differ by tissue."""
+    rng = np.random.default_rng(4)
+    expression = pd.read_csv(HERE / "expression.csv", index_col=0)
+    roles = pd.read_csv(HERE / "truth.tsv", sep="\t", index_col=0)["role"]
+    chosen = [g for role in ("tissue", "noise") for g in roles.index[roles == role][:30]]
+    genes = expression.loc[sorted(chosen)].T
+    levels = (genes - genes.mean()) / genes.std() + rng.normal(0, 0.3, genes.shape)
+    levels.T.rename(index="protein_{}".format).round(3).to_csv(path, index_label="protein")
+
+
+def write_clinical(path: Path, samples: pd.DataFrame) -> None:
+    """Write times as TCGA has them: those of death, and of the last visit of the living."""
+    died = samples["died"] == "yes"
+    table = pd.DataFrame({"vital_status": np.where(died, "Dead", "Alive")}, samples.index)
+    table["days_to_death"] = samples["days"].where(died).astype("Int64")
+    table["days_to_last_follow_up"] = samples["days"].mask(died).astype("Int64")
+    table.to_csv(path, sep="\t")
+
+
 def main(out: Path) -> None:
     """Write every file into a folder, which is made if need be."""
     out.mkdir(parents=True, exist_ok=True)
@@ -112,6 +132,8 @@ def main(out: Path) -> None:
     write_feature_counts(out / "counts.txt", counts)
     write_quant(out / "quant", counts)
     write_export(out / "export.txt", expression)
+    write_protein(out / "protein.csv")
+    write_clinical(out / "clinical.tsv", samples)
     write_tissue(out / "tissue.h5ad", rng)
     write_cells(out / "cells.h5ad", counts, samples)
     differences = expression.T.groupby(samples["status"]).mean().diff().iloc[-1]
@@ -120,6 +142,10 @@ def main(out: Path) -> None:
     with suppress(ImportError), pd.ExcelWriter(out / "study.xlsx", engine="xlsxwriter") as book:
         expression.to_excel(book, sheet_name="expression")
         samples.to_excel(book, sheet_name="samples")
+    with suppress(ImportError):
+        import rdata
+
+        rdata.write_rds(out / "expression.rds", expression)
 
 
 if __name__ == "__main__":

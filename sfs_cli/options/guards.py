@@ -38,8 +38,8 @@ _GUARDS = {
         "graph or the labels",
         "class-tests": "p-values of tests of class means where the classes differ in size and "
         "variance",
-        "survival": "times that are taken as measured beside a column of events, and times without "
-        "those that are censored",
+        "survival": "times that are taken as measured beside a column of events, times without "
+        "those that are censored, and events with the time of a visit before",
         "slides": "coordinates of several slides that are taken for one",
         "dependent-lists": "p-values of rra over lists that rank one matrix",
     },

@@ -119,7 +119,8 @@ class TestingFields(Config):
     event: str | None = _column(
         "Whether each sample had an event (1, true, yes, dead) at the time that --labels gives, or "
         "was censored then (0, false, no, alive): for --method cox. Of others that take numeric "
-        "labels the outcome is the martingale residual of the times.",
+        "labels the outcome is the martingale residual of the times. Times may be in two columns: "
+        "of FILE:DEATH,LAST each sample takes the first that is not empty.",
         excludes=_NUMBERS,
     )
     censored: str | None = _column(

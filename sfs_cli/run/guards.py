@@ -26,7 +26,7 @@ from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.annotations import followed_by_top, groupings
 from sfs_cli.run.columns import seeming, sums_of_features
-from sfs_cli.run.inputs import EVENT, look_continuous, unused_events
+from sfs_cli.run.inputs import EVENT, filled_times, look_continuous, unused_events
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
@@ -215,6 +215,9 @@ def guard_labels(run: Run) -> None:
     if run.config.label_type == "continuous":
         unused = unused_events(*run.label_columns) if run.config.events is None else None
         tell(run, "survival", unused or without_times(run, run.labels))
+        if run.label_table is not None and run.label_table.parts:
+            had = next(iter(run.columns["event"])).values
+            tell(run, "survival", *filled_times(run.label_table, had, run.matrix.ids.samples))
     for column in run.columns.all:
         if column.groups:
             levels = sorted({str(value) for value in column.values.values()})
@@ -442,7 +445,8 @@ def without_times(run: Run, labels: Labels | None) -> str | None:
     return (
         f"all samples that are used have the event, with {counted(lost, 'sample')} left out: who "
         "had none until the last visit is censored, and times without such samples are too short; "
-        "give them the time of that visit, and the event 0 (--event)"
+        "give them the time of that visit (--labels FILE:TIME,LAST takes LAST where TIME is "
+        "empty), and the event 0 (--event)"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from sfs_cli.io.knowledge.sample_columns import (
     read_column,
     refuse_headless,
     says_censored,
+    split_label_spec,
 )
 from sfs_cli.io.matrix.base import (
     BY_CONVENTION,
@@ -73,8 +74,9 @@ EVENT = (
     r"|todes\w*|gestorben|verstorben|d[eé]c[eè]s|d[eé]c[eé]d[eé]|muert[eo]|fallecid[oa]|morte"
     r"|rezidiv|r[eé]cidive|recidiv[ao]|recidief|ereignis|[eé]v[eé]nement|evento)s?(?:$|[\W_])"
 )
+_LAST = r"(?<![^\W_])last(?![^\W_])|follow[ ._-]?up"
 _STATUS = r"(?:^|[\W_])(?:status|vital)s?(?:$|[\W_])"
-"""Names of columns of times, of events and their times, and of what says who had one."""
+"""Names of columns of times, of events and their times, of last visits, and of who had an event."""
 _STORE_HINT = "leave it out, or give it to `sfs convert`, which builds the store"
 
 
@@ -114,8 +116,16 @@ def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label
     refuse_annotation(config)
     if config.labels is None or (ids is None and is_inside(config.labels)):
         return None
-    wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES)
-    return read_column(config.labels, wanted, config.matrix, ids)
+    wanted = Wanted("labels", "label", _label_parser(config), LABEL_NAMES, filled=True)
+    table = read_column(config.labels, wanted, config.matrix, ids)
+    if table.parts and config.events is None:
+        raise InputError(
+            f"--labels names {len(table.parts)} columns, which are taken together only for times",
+            where=table.where,
+            hint="name one, or the column that says which samples had the event by --event",
+            option="labels",
+        )
+    return table
 
 
 def _label_parser(config: RankConfig) -> Callable[[str], Label]:
@@ -506,6 +516,7 @@ def unused_events(label: str = "", *others: str) -> str | None:
     """Warn of labels that are times by their name, beside a column that says who had an event."""
     told = [[o for o in others if re.search(p, o, re.IGNORECASE)] for p in (EVENT, _STATUS)]
     events = [*told[0], *told[1]]  # a status may be that of the tissue
+    events.sort(key=lambda name: re.search(_TIME, name, re.IGNORECASE) is not None)  # days_to_death
     if not events or not re.search(f"{_TIME}|{EVENT}", label, re.IGNORECASE):
         return None
     option = "--censored" if says_censored(events[0]) else "--event"
@@ -514,6 +525,80 @@ def unused_events(label: str = "", *others: str) -> str | None:
         "event at that time and which were censored, of whom only a lower bound is known: give "
         f"{option} {shlex.quote(events[0])} (and --method cox)"
     )
+
+
+def last_visit(
+    config: RankConfig,
+    table: Column[Label] | None,
+    events: Mapping[str, float],
+    samples: Sequence[str],
+) -> str | None:
+    """Return what to do where the samples without an event have no time; None if that is not so.
+
+    `table` has the labels; `events` say which samples had one, empty where no option names them;
+    `samples` are those of the matrix.
+    """
+    if config.labels is None or table is None:
+        return None
+    told = ""
+    if config.events is None:
+        values = {*table.values()}
+        times = len(values) > 2 and all(is_number(str(value)) for value in values)  # no yes and no
+        times = times and re.search(EVENT, table.name, re.IGNORECASE) is not None
+        unused = unused_events(table.name, *table.beside) if times else None
+        if unused is None:
+            return None
+        told = f"{unused}; "
+    else:
+        timed = {events.get(sample) for sample in samples if sample in table}
+        if 0 in timed or 0 not in {events.get(sample) for sample in samples}:
+            return None
+    how = "write it into the labels"
+    for name in table.beside:
+        if re.search(_LAST, name, re.IGNORECASE) and name not in table.parts:
+            texts = table.texts_of(name)
+            found = {texts[s] for s in samples if s not in table and texts.get(s)}
+            if found and all(map(is_number, found)):  # no date, no yes or no
+                path = "obs" if is_inside(config.labels) else split_label_spec(config.labels)[0]
+                spec = shlex.quote(f"{path}:{table.name},{name}")
+                how = (
+                    f"give --labels {spec}, which takes the second column where the first is empty"
+                )
+                break
+    return (
+        f"{told}who had no event needs the time of the last visit: {how}; --samples intersect "
+        "would leave out all who had no event, and times without them are too short"
+    )
+
+
+def filled_times(
+    table: Column[Any], events: Mapping[str, float], samples: Iterable[str]
+) -> Iterator[str]:
+    """Warn of events whose time, of those in several columns, may be that of a visit before."""
+    texts = {name: table.texts_of(name) for name in table.parts}
+    taken: dict[str, int] = {}
+    later: dict[tuple[str, str], int] = {}
+    for sample in samples:
+        known = {name: texts[name].get(sample, "") for name in texts}
+        times = {name: float(text) for name, text in known.items() if is_number(text)}
+        if events.get(sample) != 1 or not times:
+            continue
+        first = next(iter(times))
+        taken[first] = taken.get(first, 0) + 1
+        if times[last := max(times, key=times.__getitem__)] > times[first]:
+            later[last, first] = later.get((last, first), 0) + 1
+    for (last, first), count in later.items():
+        yield (
+            f"of {counted(count, 'sample')} that had the event the time in {last} is later than "
+            f"that in {first}, which was taken: name {last} first, if that is the time of the event"
+        )
+    if len(taken) > 1:
+        counts = " and ".join(f"{taken[name]:,} in {name}" for name in texts if name in taken)
+        yield (
+            f"samples that had the event have its time in several columns, {counts}: if one has "
+            "visits, the event came later; write its time, or leave such a sample without one "
+            "(--samples intersect)"
+        )
 
 
 def look_continuous(labels: Labels) -> bool:

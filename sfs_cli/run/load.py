@@ -82,7 +82,12 @@ class Run:
     coordinates: np.ndarray | None = None  # of the samples, (n, d), if the graph is made of some
     # columns that were taken without being named, by the option of their file
     taken: Mapping[str, str] = field(default_factory=dict)
-    label_columns: tuple[str, ...] = ()  # that of the labels, and then the others of their table
+    label_table: Column[inputs.Label] | None = None
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The column of the labels, and the others of their table."""
+        return _names(self.label_table)
 
     @property
     def method(self) -> Method:
@@ -244,7 +249,7 @@ def loaded(
             cohort,
             None if found is None else found.aligned(prepared.ids.samples),
             taken,
-            known.label_columns,
+            known.table,
         )
 
 
@@ -263,10 +268,10 @@ class _Known:
     whole: Matrix  # with the features of sources that are ranked, too
     named: set[str]  # samples by what other files say
 
-    @property
-    def label_columns(self) -> tuple[str, ...]:
-        """The column of the labels, and the others of their table."""
-        return () if self.table is None else (self.table.name, *self.table.beside)
+
+def _names(table: Column[Any] | None) -> tuple[str, ...]:
+    """Return the name of a column, and those of the others of its table."""
+    return () if table is None else (table.name, *table.beside)
 
 
 def _read(
@@ -370,8 +375,11 @@ def _prepare(
     n_used = known.opened.matrix.n_samples if chosen is None else len(chosen)
     fewest = min(cohort.sizes.values(), default=n_used)
     features = feature_filter(config, whole, fewest, cohort.labels, log)
-    own = [(each.option, each.name, each.values) for each in known.columns.all]
-    own += [] if known.table is None else [("labels", known.table.name, known.table)]
+    own: list[tuple[str, str, Mapping[str, Any]]] = []
+    own += [(each.option, each.name, each.values) for each in known.columns.all]
+    if (table := known.table) is not None:
+        own += [("labels", table.name, table)]
+        own += [("labels", part, table.texts_of(part)) for part in table.parts]
     features = without_known(features, whole, own, log)
     return prepared_view(
         whole,
@@ -441,7 +449,10 @@ def _choose_samples(
     if labels is not None and ("labels" in needs or choose):
         having = known.table or [samples[i] for i in np.flatnonzero(labels.known).tolist()]
         what = ("label", str(config.labels), "labels")
-        coverages.append(sources_of.coverage_of(having, samples, *what))
+        events = columns.get("event", ())
+        had = events[0].values if events else {}
+        mend = inputs.last_visit(config, known.table, had, samples)
+        coverages.append(replace(sources_of.coverage_of(having, samples, *what), mend=mend))
     coverages += columns.coverages(samples)
     if config.samples == "intersect" and coordinates is not None:
         what = ("row of coordinates", coordinates.where, "coordinates")
@@ -483,7 +494,7 @@ def _choose_samples(
         if config.numeric:
             inputs.check_outcome(used, str(config.labels))
         else:
-            inputs.check_classes(used, str(config.labels), known.label_columns)
+            inputs.check_classes(used, str(config.labels), _names(known.table))
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")
     if choose:

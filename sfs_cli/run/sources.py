@@ -158,6 +158,7 @@ class Coverage:
     option: str
     is_source: bool = False
     change: str | None = None  # of the ids, which would find most of the others
+    mend: str | None = None  # what to do where it is not to leave samples out
 
 
 def coverage_of(
@@ -211,7 +212,7 @@ def choose_samples(
                 hint += ", or average over the sources that have them with --samples union"
             else:
                 hint = f"give them a {each.noun}, or {hint}"
-            hint = f"{each.change}, else {hint}" if each.change else hint
+            hint = f"{each.change}, else {hint}" if each.change else each.mend or hint
             raise InputError(
                 f"{len(without):,} of {n:,} samples have no {each.noun}",
                 where=f"{each.where}: {listed(without)}",

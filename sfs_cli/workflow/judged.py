@@ -182,7 +182,13 @@ class Judged:
         own = [v for *of, v in self.verdicts if tuple(of) == shown]
         means = {v.a: v.mean_a for v in own}
         best = max(means, key=lambda name: means[name], default="")
-        return [v.sentence(self.task.words) for v in own if best in (v.a, v.b)]
+        unsure = [e.name for e in self.given if e.facts["made_from_this_matrix"] is None]
+        doubt = "this says nothing if {} was ranked on samples of this matrix"
+        return [
+            v.sentence(self.task.words) + f"; {doubt.format(v.better)}" * (v.better in unsure)
+            for v in own
+            if best in (v.a, v.b)
+        ]
 
 
 # ---- files ---------------------------------------------------------------------------------------

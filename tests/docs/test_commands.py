@@ -29,7 +29,7 @@ pytestmark = pytest.mark.any_python
 
 OUTPUTS = r"(?:--out|--write-h5ad|--write-matrix|sfs convert \S+|shard init) (\S+)"
 ALL = [ROOT / "README.md", *PAGES, ROOT / "workflows" / "README.md"]
-LONG = ("bulk", "cluster", "evaluate", "single-cell", "start")
+LONG = ("bulk", "cluster", "evaluate", "single-cell", "start", "stories")
 """Pages that take a quarter of a minute and more, or start workers of Dask: tests/nightly."""
 
 

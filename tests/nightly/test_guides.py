@@ -1,24 +1,21 @@
-"""Guides that take long, and engines that they name."""
+"""Guides that take long, engines that they name, and numbers that they state."""
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from tests.docs.pages import (
-    DOCS,
-    ENGINES,
-    PAGES,
-    ROOT,
-    Reader,
-)
+from tests.docs.pages import DOCS, ENGINES, PAGES, ROOT, Reader, text_of
 from tests.docs.test_commands import LONG, commands_of, follow
 from tests.docs.workflows.commands import tool, write_script
 from tests.docs.workflows.test_slurm_scripts import SBATCH, SINFO
 
-CLUSTER = DOCS / "guides" / "cluster.md"
+CLUSTER, STORIES = DOCS / "guides" / "cluster.md", DOCS / "guides" / "stories.md"
 
 
 def test_arrays_of_slurm(tmp_path: Path) -> None:
@@ -48,9 +45,53 @@ def test_engines(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.stem in LONG], ids=lambda page: page.stem
+    "page",
+    [page for page in PAGES if page.stem in LONG and page != STORIES],
+    ids=lambda page: page.stem,
 )
 def test_a_reader_can_follow_the_page(
     page: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     follow(page, tmp_path, capfd)
+
+
+def statements(results: Path) -> Iterator[str]:
+    """What the commands of the stories have found, in the words of the page."""
+    ranked = {
+        path.parent.name: pd.read_csv(path, sep="\t") for path in results.glob("*/ranking.tsv")
+    }
+    facts = {name: json.loads((results / name / "run.json").read_text()) for name in ranked}
+
+    def significant(name: str, limit: float) -> str:
+        return f"{(ranked[name]['q_value'] <= limit).sum()} genes"
+
+    yield f"`select` prints {significant('export', 0.05)} with a q-value of 0.05 or less"
+    made = facts["geo"]["input"]["collapse"]
+    yield f"{made['features_made']} genes of {made['features_in_the_file']} probes"
+    yield f"{significant('geo', 0.01)} have a q-value of 0.01 or less"
+    yield f"{significant('pairs', 0.05)} have a q-value of 0.05 or less"
+    weight = {each["name"]: each["weight"] for each in facts["omics"]["knowledge"]["sources"]}
+    yield f"{weight['mirna']:.2f} for miRNAs, {weight['protein']:.2f} for proteins"
+    yield f"{weight['genes']:.2f} for genes"
+    first = ranked["omics"]["source"].head(50).value_counts()
+    yield f"{first['genes']} genes, {first['mirna']} miRNAs and {first['protein']} protein"
+    events = facts["times"]["survival"]["events"]
+    yield f"{events} events in {facts['times']['input']['n_samples']} samples"
+    yield f"the smallest q-value is {ranked['times']['q_value'].min():.2f}"
+    judged = pd.read_csv(results / "judged" / "evaluation.tsv", sep="\t")
+    asked = "features == 50 and measure == 'balanced_accuracy' and classifier == 'linear SVM'"
+    value = judged.query(asked).set_index("list")["value"]
+    yield f"{value['f-test']:.3f} with the test, {value['deseq2']:.3f} with the list of DESeq2"
+    yield f"{value['random genes']:.3f} with random genes"
+    verdicts = pd.read_csv(results / "judged" / "verdicts.tsv", sep="\t")
+    better = verdicts.query("list == 'f-test' and other == 'deseq2'")["better"].dropna()
+    yield f"{'a' if len(better) else 'no'} difference between the first two is shown"
+
+
+def test_the_stories_state_what_their_commands_find(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    follow(STORIES, tmp_path, capfd)
+    page = text_of(STORIES)
+    found = [*statements(tmp_path / "here" / "studies")]
+    assert [statement for statement in found if statement not in page] == []

@@ -37,6 +37,7 @@ NULL_TOKENS = (
     *("", "NA", "NaN", "nan", "NAN", "N/A", "n/a", "null", "NULL", "#N/A", "None", "na"),
     # of the clinical tables of TCGA
     *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Discrepancy]"),
+    "'--",  # of those of the GDC
 )
 """Fields that stand for a missing value."""
 
@@ -359,6 +360,10 @@ class Texts(Mapping[str, list[str]]):
 
     def __len__(self) -> int:
         return len(self._arrays)
+
+    def with_column(self, name: str, texts: list[str]) -> Texts:
+        """Return these columns, and one more."""
+        return Texts([*self, name], [*self._arrays.values(), string_array(texts)])
 
     def coded(self, name: str) -> tuple[np.ndarray, list[str]]:
         """Return the number of the text of each row, and the texts."""

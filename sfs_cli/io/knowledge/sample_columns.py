@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -57,12 +57,16 @@ class Wanted(Generic[T]):
         Makes a value of a text, or raises an `InputError`.
     usual : sequence of str
         Names, in lower case, by which it is chosen among several where the user names none.
+    filled : bool
+        Whether ``FIRST,SECOND`` may name columns, of which each sample takes the first that is not
+        empty, as the times of those who died and of the living may be in two.
     """
 
     option: str
     what: str
     parse: Callable[[str], T]
     usual: Sequence[str] = ()
+    filled: bool = False
 
 
 CLASSES = Wanted("source", "label", str, LABEL_NAMES)
@@ -87,6 +91,8 @@ class Column(dict[str, T]):
         there was no choice.
     beside : list of str
         All other columns but that of the sample ids.
+    parts : list of str
+        The columns of which each sample has the first text that is not empty; [] of one column.
     missing : Counter
         The texts that stood for missing values, but for empty ones, and how often.
     rows, codes, known : array, array, dict
@@ -106,6 +112,7 @@ class Column(dict[str, T]):
         self.table, self.name, self.what, self.others = table, name, what, list(others)
         self.path, self.where, self.ids_name = table.path, table.place(name), table.ids_name
         self.asked = name
+        self.parts: list[str] = []
         self.missing: Counter[str] = Counter()
         self.known: dict[int, T] = {}
         self.codes, texts = table.coded(name)
@@ -134,6 +141,15 @@ class Column(dict[str, T]):
     def beside(self) -> list[str]:
         """All other columns but that of the sample ids."""
         return [other for other in self.table.columns if other not in (self.ids_name, self.name)]
+
+    def texts_of(self, name: str) -> dict[str, str]:
+        """Return the text of each sample in another column of the table, empty where it has none.
+
+        Rows without a value in this column are among them.
+        """
+        texts = (text.strip(BLANKS) for text in self.table.columns[name])
+        known = ("" if text in NULL_TOKENS else text for text in texts)
+        return dict(zip(self.table.columns[self.ids_name], known))
 
     @property
     def possible_ids(self) -> list[str]:
@@ -255,11 +271,24 @@ def read_column(
         has one.
     """
     table, asked = table_of(spec, wanted.option, matrix, ids)
+    parts: list[str] = []
+    known = map(plain_name, table.columns)
+    if wanted.filled and asked and "," in asked and plain_name(asked) not in known:
+        table, parts = _with_filled(table, asked, wanted)
     name = choose(table, asked, wanted.option, f"{wanted.what}s", wanted.usual)
     others = [] if asked is not None else [other for other in table.columns if other != name][1:]
     column = Column(table, name, wanted.what, wanted.parse, others)
-    column.asked = asked or name
+    column.asked, column.parts = asked or name, parts
     return column
+
+
+def _with_filled(table: TextTable, asked: str, wanted: Wanted[Any]) -> tuple[TextTable, list[str]]:
+    """Return the table with one more column, of each sample the first text of some; and these."""
+    assert isinstance(table.columns, Texts), "a list of features is asked for no samples"
+    names = [choose(table, name, wanted.option, f"{wanted.what}s") for name in asked.split(",")]
+    rows = zip(*(table.columns[name] for name in names))
+    texts = [next((t for t in row if t.strip(BLANKS) not in NULL_TOKENS), "") for row in rows]
+    return replace(table, columns=table.columns.with_column(asked, texts)), names
 
 
 def choose(

@@ -232,6 +232,12 @@ def test_events_beside_times_are_seen(label: str, others: list[str], warned: boo
     assert (unused_events(label, *others) is not None) == warned
 
 
+def test_a_status_says_who_had_an_event_rather_than_another_time() -> None:
+    told = unused_events("OS.time", "days_to_death", "OS_STATUS")
+    assert told is not None
+    assert "--event OS_STATUS" in told
+
+
 def test_times_alone_are_warned_of(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = words_of(study, "--method", "f-test", "--label-type", "continuous")
     assert "[survival]" in run_here(["rank", *words], capfd).err
@@ -265,6 +271,140 @@ def test_censored_samples_that_are_all_left_out_are_warned_of(
     done = run_here(["rank", *words], capfd)
     assert done.code == 0
     assert ("all samples that are used have the event" in done.err) == told
+
+
+@pytest.mark.parametrize("empty", ["", "'--"])  # the second of the GDC
+def test_times_of_death_and_of_the_last_visit_are_filled_together(
+    empty: str, study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = ranking_bytes(study / "a", *words_of(study, "--event", "vital"))
+    table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)
+    dead = table["status"] == "1"
+    table["days_to_death"] = table["time"].where(dead, empty)
+    table["days_to_last_follow_up"] = table["time"].mask(dead, empty)
+    table.drop(columns=["r", "portal"]).to_csv(study / "y.tsv", sep="\t", index=False)
+    for asked in ([], ["--event", "vital"]):
+        done = run_here(["rank", *words_of(study, *asked, time="days_to_death")], capfd)
+        assert done.code == 3
+        assert f"{(~dead).sum()} of 80 samples have no label" in done.err
+        assert f"{study / 'y.tsv'}:days_to_death,days_to_last_follow_up, which" in done.err
+        assert "would leave out all who had no event" in done.err
+        assert asked or "--event status" in done.err
+    (study / "few.tsv").write_text(table[["sample", "days_to_death", "vital"]].to_csv(sep="\t"))
+    few = ["--labels", f"{study / 'few.tsv'}:days_to_death", "--event", "vital"]
+    done = run_here(["rank", str(study / "m.csv"), *few], capfd)
+    assert "of the last visit: write it into the labels" in done.err
+    words = words_of(study, "--event", "vital", time="days_to_death,days_to_last_follow_up")
+    assert ranking_bytes(study / "b", *words) == first
+    assert code_of("rank", *words[:-2]) == 3  # classes are of one column
+
+
+def tcga(study: Path) -> pd.DataFrame:
+    """The times of the study in two columns, as TCGA has them."""
+    table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)[["sample", "time", "status"]]
+    dead = table["status"] == "1"
+    table["days_to_death"] = table["time"].where(dead, "")
+    table["days_to_last_follow_up"] = table.pop("time").mask(dead, "")
+    return table
+
+
+BOTH = "days_to_death,days_to_last_follow_up"
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "told"),
+    [
+        ("none", BOTH, []),
+        ("none", "days_to_last_follow_up,days_to_death", []),
+        ("seen", BOTH, []),
+        (
+            "seen",
+            "days_to_last_follow_up,days_to_death",
+            ["the time in days_to_death is later than that in days_to_last_follow_up"],
+        ),
+        ("lost", BOTH, ["and 2 in days_to_last_follow_up: if one has visits, the event came"]),
+    ],
+)
+def test_a_visit_before_the_event_is_not_taken_for_it_without_a_word(
+    change: str, asked: str, told: list[str], study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = tcga(study)
+    dead = table.index[table["status"] == "1"]
+    if change != "none":
+        dead = dead if change == "seen" else dead[:2]
+        table.loc[dead, "days_to_last_follow_up"] = "0.001"
+    if change == "lost":  # the time of death is not known
+        table.loc[dead, "days_to_death"] = ""
+    table.to_csv(study / "y.tsv", sep="\t", index=False)
+    done = run_here(["rank", *words_of(study, "--event", "status", time=asked)], capfd)
+    assert done.code == 0
+    assert done.err.count("[survival]") == len(told)
+    assert [text for text in told if text not in done.err] == []
+
+
+def test_two_columns_of_times_need_the_column_of_events(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tcga(study).to_csv(study / "y.tsv", sep="\t", index=False)
+    done = run_here(["rank", *words_of(study, time=BOTH)], capfd)
+    assert done.code == 3
+    assert "--labels names 2 columns, which are taken together only for times" in done.err
+    assert "had the event by --event" in done.err
+
+
+def test_the_column_that_a_message_names_has_the_times_that_are_missing(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = tcga(study)
+    table.insert(2, "lost_follow_up", "NO")
+    table.insert(2, "last_contact", table["days_to_death"])  # not of the living
+    table.to_csv(study / "y.tsv", sep="\t", index=False)
+    done = run_here(["rank", *words_of(study, "--event", "status", time="days_to_death")], capfd)
+    assert f":{BOTH}, which takes the second" in done.err
+
+
+@pytest.mark.parametrize("coded", [("yes", "no"), ("1", "0")])
+def test_classes_that_are_called_like_an_event_may_be_left_out(
+    coded: tuple[str, str], study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = tcga(study)
+    table["relapse"] = table["status"].map(dict(zip("10", coded)))
+    table.loc[:3, "relapse"] = ""
+    table.to_csv(study / "y.tsv", sep="\t", index=False)
+    done = run_here(["rank", *words_of(study, time="relapse")], capfd)
+    assert "give them a label, or leave them out with --samples intersect" in done.err
+
+
+def test_times_in_two_columns_are_no_features(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = tcga(study).set_index("sample")
+    values = pd.read_csv(study / "m.csv", index_col=0).T
+    values.join(rows.drop(columns="status")).to_csv(study / "m.csv", index_label="sample")
+    rows.to_csv(study / "y.tsv", sep="\t")
+    words = words_of(
+        study, "--event", "status", "--missing", "mean", "--rows", "samples", time=BOTH
+    )
+    done = run_here(["rank", *words], capfd)
+    assert done.code == 0
+    assert "days_to_death (--labels), days_to_last_follow_up (--labels)" in done.err
+
+
+def test_a_column_whose_name_has_a_comma_is_one_column(study: Path) -> None:
+    table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)
+    table.rename(columns={"time": "OS, months"}).to_csv(study / "y.tsv", sep="\t", index=False)
+    assert code_of("rank", *words_of(study, "--event", "status", time="os, months")) == 0
+
+
+def test_a_few_times_that_are_missing_may_be_left_out(
+    study: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(study / "y.tsv", sep="\t", dtype=str)
+    table.loc[:3, "time"] = ""
+    table.to_csv(study / "y.tsv", sep="\t", index=False)
+    done = run_here(["rank", *words_of(study, "--event", "status")], capfd)
+    assert done.code == 3
+    assert "give them a label, or leave them out with --samples intersect" in done.err
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])
