@@ -14,7 +14,18 @@ from sfs_cli.run.columns import ADDED, LEAST_FEATURES
 from sfs_cli.run.load import Run
 from sfs_cli.run.top import from_all_over, stored_of
 from sfs_cli.store.matrix import LOOK_FEATURES, LOOK_VALUES, look, mostly_zero
-from sfs_cli.store.transforms import MEDIAN, PER_TOTAL, doublings, kind, parse, target_of
+from sfs_cli.store.transforms import (
+    LOGARITHMS,
+    MEDIAN,
+    PER_TOTAL,
+    STATED,
+    doublings,
+    kind,
+    of_measured,
+    parse,
+    stated,
+    target_of,
+)
 
 COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
 """Whole numbers are counts if they go beyond this, and beyond the second where more than half are
@@ -22,7 +33,6 @@ zero, as in single cells: genotypes and scores do not."""
 LARGEST_EXACT = 2**53
 LOG_SPAN = 64.0
 """Logarithms of base 2 of what is measured do not span more than this."""
-LOGARITHMS = ("log1p", "log2", "log2cpm", "vst", "clr")
 SMALLEST_LOG, GROWS = 3.0, 0.6
 """Values that reach no further than the first may be ratios. The standard deviations of measured
 values grow with the means (rank correlations over features of 0.93 and more on nine real
@@ -166,11 +176,6 @@ def counts_inside(values: np.ndarray) -> bool:
     return True
 
 
-def of_measured(steps: tuple[str, ...]) -> list[str]:
-    """Return the steps that take what was measured: logarithms and totals."""
-    return [step for step in steps if kind(step) in (*LOGARITHMS, *PER_TOTAL)]
-
-
 def taken_again(
     asked: str | None, already: Logged | None, option: str = "--transform "
 ) -> str | None:
@@ -193,10 +198,31 @@ def doublings_of(run: Run) -> float | None:
 
     None where nothing says it, also of logarithms of logarithms.
     """
+    steps, said = run.matrix.steps, stated(run.config.transform)
+    if said is not None:
+        return doublings(steps, STATED[said])
     already = logged(run)
-    if already is not None and of_measured(run.matrix.steps):
+    if already is not None and of_measured(steps):
         return None
-    return doublings(run.matrix.steps, None if already is None else already.doublings)
+    return doublings(steps, None if already is None else already.doublings)
+
+
+def to_state(run: Run) -> str | None:
+    """Return how to say that values which look like logarithms are such, for fold changes.
+
+    None where they do not, where `doublings_of` is known, and where no base would make it so.
+    """
+    steps, already = run.matrix.steps, logged(run)
+    if doublings_of(run) is not None or already is None or already.doublings is not None:
+        return None
+    if of_measured(steps) or doublings(steps, 1.0) is None:
+        return None
+    said, *others = STATED
+    return (
+        f"the values look like logarithms: if they are to base 2, --transform "
+        f"{','.join([said, *steps])} gives log2 fold changes ({' and '.join(others)} those of "
+        "other bases)"
+    )
 
 
 def is_tame(transform: str | None) -> bool:
