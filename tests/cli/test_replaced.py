@@ -11,11 +11,11 @@ from tests.making_commands import AB, USAGE, good, h5ad, labels, text
 from tests.running import run_here, snapshot
 
 CASES = {
-    "a store is its matrix": ("convert x.csv x.csv", "MATRIX", "STORE"),
-    "a store is a link to its matrix": ("convert x.csv linked.csv", "MATRIX", "STORE"),
-    "a store is its matrix under a second name": ("convert x.csv same.csv", "MATRIX", "STORE"),
-    "a store holds its matrix": ("convert m.store/inside.csv m.store", "MATRIX", "STORE"),
-    "a store is that of the matrix": ("convert m.store m.store", "MATRIX", "STORE"),
+    "a store is its matrix": ("convert x.csv x.csv", "MATRIX", "OUTPUT"),
+    "a store is a link to its matrix": ("convert x.csv linked.csv", "MATRIX", "OUTPUT"),
+    "a store is its matrix under a second name": ("convert x.csv same.csv", "MATRIX", "OUTPUT"),
+    "a store holds its matrix": ("convert m.store/inside.csv m.store", "MATRIX", "OUTPUT"),
+    "a store is that of the matrix": ("convert m.store m.store", "MATRIX", "OUTPUT"),
     "a copy is its matrix": (
         "rank x.h5ad --method variance --write-h5ad x.h5ad",
         "MATRIX",
