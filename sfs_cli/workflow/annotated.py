@@ -49,7 +49,12 @@ def as_anndata(matrix: Matrix) -> AnnData:
     samples, features = (
         pd.Index(list(names), dtype=object) for names in (ids.samples, ids.features)
     )
-    obs = pd.DataFrame() if ids.obs is None else ids.obs.to_pandas()
+    obs = pd.DataFrame()
+    if ids.obs is not None:
+        obs, columns = ids.obs.to_pandas(), zip(ids.obs.column_names, ids.obs.columns)
+        # yes, no and missing: pandas makes objects of them, which AnnData cannot write
+        unsure = [name for name, of in columns if str(of.type) == "bool" and of.null_count]
+        obs = obs.astype(dict.fromkeys(unsure, "boolean"))
     return anndata.AnnData(
         values.copy() if isinstance(values, np.ndarray) else values.tocsr(),
         obs.set_index(samples) if len(obs) else pd.DataFrame(index=samples),

@@ -123,14 +123,12 @@ def convert(
         partial.mkdir()
         matrix = read(partial, source).matrix
     size = sum(f["bytes"] for f in read_manifest(store).files.values())
-    _tell_written(store, matrix, size, messages)
+    what = f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}, {format_size(size)}"
+    messages.note(f"wrote {store}: {_size_of(matrix)}, {what}")
 
 
-def _tell_written(output: Path, matrix: Matrix, size: int, messages: Messages) -> None:
-    messages.note(
-        f"wrote {output}: {matrix.n_samples:,} samples x {matrix.n_features:,} features, "
-        f"{'sparse' if matrix.sparse else 'dense'} {matrix.dtype.name}, {format_size(size)}"
-    )
+def _size_of(matrix: Matrix) -> str:
+    return f"{matrix.n_samples:,} samples x {matrix.n_features:,} features"
 
 
 def _files_in_folder(config: RankConfig, messages: Messages) -> RankConfig | None:
@@ -179,6 +177,8 @@ def _write_file(
         if target.suffix.lower() == ".h5ad":
             _refuse_large(matrix, memory)
             adata = as_anndata(matrix)
+            for frame in (adata.obs, adata.var):  # HDF5 has slashes for groups
+                frame.columns = [name.replace("/", "|") for name in frame]
             if logs := inputs.logged(opened.facts):
                 base = logs["log1p"]
                 adata.uns["log1p"] = {} if base is True else {"base": base}
@@ -201,7 +201,7 @@ def _write_file(
                         advance(span.size)
 
                 write_table(partial, target, matrix.ids, matrix.dtype, blocks())
-    _tell_written(target, matrix, target.stat().st_size, messages)
+    messages.note(f"wrote {target}: {_size_of(matrix)}, {format_size(target.stat().st_size)}")
 
 
 def _refuse_large(matrix: Matrix, memory: int) -> None:

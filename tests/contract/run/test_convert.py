@@ -71,6 +71,11 @@ def test_other_programs_read_them(study: pd.DataFrame, sfs: Sfs) -> None:
         assert [*text] == ["symbol", *SAMPLES]  # numbers would be a sample
         values = text[SAMPLES].astype("f4")
         pd.testing.assert_frame_equal(values, study, check_names=False, check_exact=True)
+    series = ['!Sample_characteristics_ch1\t"er/pr: 1"\t"er/pr: 2"', "!series_matrix_table_begin"]
+    series += ['"ID_REF"\t"GSM1"\t"GSM2"', "g1\t1\t2", "g2\t2\t1", "!series_matrix_table_end", ""]
+    Path("s.txt").write_text('!Sample_geo_accession\t"GSM1"\t"GSM2"\n' + "\n".join(series))
+    sfs("convert", "s.txt", "s.h5ad")
+    assert "er|pr" in ad.read_h5ad("s.h5ad").obs
     data = ad.read_h5ad("y.h5ad")
     np.testing.assert_array_equal(data.X, study.to_numpy().T)
     assert [*data.var["symbol"]] == [f"S {i}" for i in range(30)]
@@ -85,6 +90,7 @@ def test_annotations_and_logarithms_of_anndata(
     X = np.log1p(np.random.default_rng(1).poisson(0.4, (12, 9)).astype("f4"))
     data = ad.AnnData(csr_matrix(X))
     data.obs["kind"] = ["a", "b"] * 6
+    data.obs["died"] = pd.array([True, None, False] * 4, "boolean")
     data.uns["log1p"] = {"base": 2}
     data.write_h5ad("x.h5ad")
     sfs("convert", "x.h5ad", "x.store")
@@ -92,9 +98,10 @@ def test_annotations_and_logarithms_of_anndata(
     found = ad.read_h5ad("y.h5ad")
     np.testing.assert_array_equal(found.X.toarray(), X)
     assert [*found.obs["kind"]] == ["a", "b"] * 6
+    assert found.obs["died"].equals(data.obs["died"])
     assert found.uns["log1p"]["base"] == 2
     done = sfs("convert", "x.h5ad", "y.parquet")
-    assert "1 annotation of the samples (obs) left out" in done.err
+    assert "2 annotations of the samples (obs) left out" in done.err
     np.testing.assert_array_equal(pd.read_parquet("y.parquet").set_index("feature"), X.T)
 
 
