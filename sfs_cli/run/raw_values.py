@@ -88,6 +88,7 @@ class Logged(NamedTuple):
 
     why: str  # what says so
     doublings: float | None = None  # that a difference of 1 is, where the base is known
+    said: str = "is-log2"  # what --transform would say of them
 
 
 def logged(run: Run) -> Logged | None:
@@ -129,7 +130,7 @@ def like_logarithms(values: np.ndarray) -> Logged | None:
         return None
     span = f"(from {known.min():.3g} to {known.max():.3g})"
     if mostly_zero(values) and counts_inside(values):
-        return Logged(f"look like logarithms of counts {span}")
+        return Logged(f"look like logarithms of counts {span}", said="is-ln")
     some = np.where(values == 0, np.nan, values.astype(np.float64))
     some = some[np.isfinite(some).sum(axis=1) >= VALUES_OF_A_FEATURE]
     if len(some) < FEWEST_FEATURES:
@@ -217,11 +218,25 @@ def to_state(run: Run) -> str | None:
         return None
     if of_measured(steps) or doublings(steps, 1.0) is None:
         return None
-    said, *others = STATED
+    base = "e, as counts in them show" if already.said == "is-ln" else "2"
+    others = " and ".join(each for each in STATED if each != already.said)
     return (
-        f"the values look like logarithms: if they are to base 2, --transform "
-        f"{','.join([said, *steps])} gives log2 fold changes ({' and '.join(others)} those of "
-        "other bases)"
+        f"the values look like logarithms: if they are to base {base}, --transform "
+        f"{','.join([already.said, *steps])} gives log2 fold changes ({others} those of other "
+        "bases)"
+    )
+
+
+def contradicted(asked: str | None, already: Logged | None) -> str | None:
+    """Warn of another base of the logarithms than that which the file says."""
+    said = stated(asked)
+    if said is None or already is None or already.doublings is None:
+        return None
+    if np.isclose(already.doublings, STATED[said]):
+        return None
+    return (
+        f"--transform {asked} says another base than the file, whose values {already.why}: log2 "
+        f"fold changes are those of {said}; leave {said} out if the file is right"
     )
 
 

@@ -385,6 +385,27 @@ def test_values_that_look_like_logarithms_are_to_be_stated_for_fold_changes(
     assert proposed is None or proposed in line
 
 
+@pytest.mark.parametrize("said", ["is-log2", "is-ln", "is-log10"])
+def test_another_base_than_that_of_the_file_is_told(
+    said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = ad.AnnData(np.log1p(counts().T), uns={"log1p": {}})
+    data.obs["class"] = CLASSES
+    data.write_h5ad("x.h5ad")
+    words = ["rank", "x.h5ad", "--labels", "obs:class", "--method", "t-test", "--transform", said]
+    told = warnings_of(words, capfd, "logarithms")
+    assert bool(told) == (said != "is-ln")
+    assert not told or "natural logarithms" in told[0]
+
+
+def test_logarithms_of_cells_show_their_base(capfd: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    cells = counts() // 40 * (rng.random((200, 24)) < 0.6)
+    np.log1p(cells / cells.sum() * 20_000).to_csv("x.csv")
+    done = run_here(["rank", "x.csv", *TEST, "--top", "1"], capfd)
+    assert "to base e, as counts in them show, --transform is-ln gives" in done.err
+
+
 @pytest.mark.parametrize("code", [-999, -9])
 def test_a_code_of_missing_values_is_no_measurement(
     code: int, capfd: pytest.CaptureFixture[str]
