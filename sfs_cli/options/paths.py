@@ -223,11 +223,17 @@ def refuse_replaced(paths: Sequence[NamedPath], *, force: bool = True) -> None:
     for target, source in product(written, paths):
         if target.use == FILLS and source.option == "config_file" and not force:
             continue
-        if any(_would_replace(target, path) for path in _read(source)):
+        for path in _read(source):
+            if not _would_replace(target, path):
+                continue
+            is_folder = os.path.isdir(path)  # noqa: PTH112
+            outside = f" outside of the folder {path}" * is_folder
             raise ConflictError(
-                f"{target.label} {target.path} would replace an input",
+                f"{target.label} {target.path} would {'change' if is_folder else 'replace'} an "
+                "input",
                 where=f"{source.label} {source.path}",
-                hint=f"give another {target.label}; --force does not replace an input either",
+                hint=f"give another {target.label}{outside}; --force does not replace an input "
+                "either",
                 option=(target.option, source.option),
             )
     for one, other in permutations(written, 2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -12,7 +13,14 @@ import numpy as np
 
 from sfs_cli.compute.matrix import block_features, cut
 from sfs_cli.compute.memory import format_size
-from sfs_cli.errors import InputError, OutOfMemoryError, OutputExistsError, UsageError, counted
+from sfs_cli.errors import (
+    InputError,
+    OutOfMemoryError,
+    OutputExistsError,
+    UsageError,
+    counted,
+    listed,
+)
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, scratch_folder
 from sfs_cli.io.files.sniff import MANIFEST, Kind, examine, is_store, recognize
 from sfs_cli.io.matrix.base import ReadOptions
@@ -143,11 +151,12 @@ def _files_in_folder(config: RankConfig, messages: Messages) -> RankConfig | Non
     if not found:
         return None
     if len(found) > 1:
+        most = Path(max(found, key=lambda pattern: len(found[pattern]))).relative_to(folder)
         each = ", ".join(f"{pattern} ({len(files):,})" for pattern, files in found.items())
         raise InputError(
             f"the folder has files of several kinds: {each}",
             where=folder,
-            hint=f"name those of one kind: sfs convert {next(iter(found))} OUTPUT",
+            hint=f"name those of one kind: sfs convert {shlex.quote(str(folder))}/{most} OUTPUT",
             option="matrix",
         )
     [(pattern, files)] = found.items()
@@ -200,7 +209,12 @@ def _write_file(
                         yield matrix.values_of(span)
                         advance(span.size)
 
-                write_table(partial, target, matrix.ids, matrix.dtype, blocks())
+                left = write_table(partial, target, matrix.ids, matrix.dtype, blocks())
+            if left:
+                messages.note(
+                    f"numbers that annotate features are left out of text ({listed(left)}), where "
+                    "they would look like a sample; .parquet, .h5ad and a store have them"
+                )
     messages.note(f"wrote {target}: {_size_of(matrix)}, {format_size(target.stat().st_size)}")
 
 

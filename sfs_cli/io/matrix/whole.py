@@ -17,7 +17,7 @@ from sfs_cli.io.matrix.subset import text_to
 
 def write_table(
     path: Path, target: Path, ids: Ids, dtype: np.dtype[Any], blocks: Iterable[np.ndarray]
-) -> None:
+) -> list[str]:
     """Write features as a Parquet table, or as delimited text.
 
     Columns are the id of the feature (``feature``), the annotations that are texts, and the
@@ -34,16 +34,23 @@ def write_table(
         Of the values.
     blocks : iterable of ndarray, shape (b, n)
         Consecutive features, m in all.
+
+    Returns
+    -------
+    list of str
+        The annotations that are left out of text: numbers would be read as those of a sample.
     """
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 
     suffix, texts = text_suffix(target), [("feature", list(ids.features))]
+    left_out = []
     for name, column in ids.var.items():
         known = list(column)
-        # numbers, which have no type in text, would be read as those of a sample
         if suffix == ".parquet" or not all(map(is_number, filter(None, known))):
             texts.append((name, known))
+        else:
+            left_out.append(name)
     kind = string_array([]).type
     fields = [*((name, kind) for name, _ in texts)]
     fields += [(name, pa.from_numpy_dtype(dtype)) for name in ids.samples]
@@ -62,3 +69,4 @@ def write_table(
                 columns += [pa.array(values, from_pandas=True) for values in samples]
                 writer.write_batch(pa.record_batch(columns, schema=schema))
                 lo = hi
+    return left_out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -137,11 +138,27 @@ def test_a_folder_of_one_sample_and_of_two_programs(sfs: Sfs, tmp_path: Path) ->
     done = sfs("convert", tmp_path / "q", tmp_path / "two.parquet", code=3)
     told = " ".join(done.err.split())
     assert "files of several kinds" in told
-    assert f"sfs convert {tmp_path}/q/*ReadsPerGene.out.tab OUTPUT" in told
+    assert f"sfs convert {tmp_path}/q/*ReadsPerGene.out.tab OUTPUT" in told  # as many, first
     assert not (tmp_path / "two.parquet").exists()
+    (tmp_path / "q").rename(tmp_path / "my runs")
+    salmon(tmp_path / "my runs", "A2", COUNTS["A2"])
+    done = sfs("convert", tmp_path / "my runs", tmp_path / "two.parquet", code=3)
+    named = f"sfs convert {shlex.quote(str(tmp_path / 'my runs'))}/*/quant.sf OUTPUT"
+    assert named in " ".join(done.err.split())
     (tmp_path / "empty").mkdir()
     done = sfs("convert", tmp_path / "empty", tmp_path / "x.csv", code=3)
     assert "none that is a matrix" in done.err
+    assert "of Salmon, kallisto, RSEM or STAR their FOLDER will do" in " ".join(done.err.split())
+
+
+def test_a_table_beside_the_folders_is_refused_with_what_to_do(
+    sfs: Sfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in SAMPLES:
+        salmon(tmp_path / "q", name, COUNTS[name])
+    monkeypatch.chdir(tmp_path / "q")
+    assert "give another OUTPUT outside of the folder ." in sfs("convert", ".", "x.csv", code=2).err
+    sfs("convert", ".", "../x.csv")
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
