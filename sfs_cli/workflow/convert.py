@@ -215,7 +215,10 @@ def _write_file(
                     f"numbers that annotate features are left out of text ({listed(left)}), where "
                     "they would look like a sample; .parquet, .h5ad and a store have them"
                 )
-    messages.note(f"wrote {target}: {_size_of(matrix)}, {format_size(target.stat().st_size)}")
+    what = f"{matrix.dtype.name}, {format_size(target.stat().st_size)}"
+    if matrix.dtype == np.float32:
+        what += "; values have 7 digits (--dtype float64: 15)"
+    messages.note(f"wrote {target}: {_size_of(matrix)}, {what}")
 
 
 def _refuse_large(matrix: Matrix, memory: int) -> None:

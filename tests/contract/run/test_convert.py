@@ -44,7 +44,8 @@ def held(path: str) -> tuple[Matrix, np.ndarray]:
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_what_is_written_is_read_back(ending: str, study: pd.DataFrame, sfs: Sfs) -> None:
     done = sfs("convert", "x.csv", f"y{ending}")
-    assert f"wrote y{ending}: 7 samples x 30 features" in done.err
+    assert f"wrote y{ending}: 7 samples x 30 features, float32" in done.err
+    assert "values have 7 digits" in done.err
     sfs("convert", "x.csv", "x.store")
     sfs("convert", f"y{ending}", "y.store")
     (one, first), (other, second) = held("x.store"), held("y.store")
@@ -127,7 +128,8 @@ def test_a_file_is_replaced_by_force_alone_and_as_a_whole(
         sfs("convert", "x.csv", "new.csv", code=3)
     assert Path("y.parquet").read_bytes() == before
     assert {path.name for path in Path().iterdir()} == {"x.csv", "y.parquet", "folder.csv"}
-    sfs("convert", "x.csv", "y.parquet", "--force", "--dtype", "float64")
+    done = sfs("convert", "x.csv", "y.parquet", "--force", "--dtype", "float64")
+    assert "digits" not in done.err
     assert pd.read_parquet("y.parquet")["s,0"].dtype == "f8"
 
 
