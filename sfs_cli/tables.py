@@ -69,8 +69,8 @@ RANKING = {
         "the mean of the second of two classes less that of the first, in the order of their "
         "names or by `--reference`, as a logarithm to base 2: 1 is twice as much; of x + 1 after "
         "`log1p` and `clr`",
-        f"{_BY_CLASSES}, if `--transform` takes the logarithm or `uns` of AnnData says that it is "
-        "taken",
+        f"{_BY_CLASSES}, if `--transform` takes the logarithm, or it (`is-log2`) or `uns` of "
+        "AnnData says that it is taken",
     ),
     "mean_difference": Column(
         "the mean of the second of two classes less that of the first, in the order of their "
@@ -258,7 +258,8 @@ FILES = {
             "q_value": "adjusted by Benjamini and Hochberg over the features, for each class",
             "log2_fold_change": "of the class to the rest: after `log1p` of their means without "
             "the logarithm, as scanpy has it; after other logarithms the difference of the means; "
-            "NaN where neither a step nor `uns` of AnnData says that the values are logarithms",
+            "NaN where neither `--transform` nor `uns` of AnnData says that the values are "
+            "logarithms",
             "mean": "in the class, of the values as scored (before `--adjust` and `--block`)",
             "mean_rest": "in all other samples",
             "share": "share of the samples of the class with a value other than zero",

@@ -46,7 +46,7 @@ VERBS = {
     "report": "Make the page of a ranking again, without ranking.",
     "fuse": "Fuse knowledge sources into one similarity between samples.",
     "inspect": "Describe a matrix file and how it would be read.",
-    "convert": "Convert a matrix to a store, which is faster to read.",
+    "convert": "Convert a matrix to a store, which is faster to read, or to Parquet.",
     "methods": "List the methods: what each needs, costs and cites.",
 }
 """The commands in the order of the help, each a module of this package with a `command`."""
@@ -237,7 +237,7 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
                 if any(option in each.opts for each in made.params)
             ]
         if option in ("-o", "--out") and command == "sfs convert":
-            hint = f"the store is the last argument: sfs convert FILE STORE; {hint}"
+            hint = f"the output is the last argument: sfs convert FILE OUTPUT; {hint}"
         elif of is not None:
             value = f"{of.word}PATH" if of.begins else f"NAME,{of.parameter}=VALUE"
             hint = f"it is a parameter now: {flag(of.of)} {value}"

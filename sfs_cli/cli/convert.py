@@ -12,7 +12,7 @@ from sfs_cli.options.paths import REPLACES
 
 @click.command(cls=Command, verb="convert")
 @click.argument("matrix", metavar="MATRIX")
-@path_argument("store", REPLACES)
+@path_argument("store", REPLACES, metavar="OUTPUT")
 @own(
     "--column",
     section="Input",
@@ -26,11 +26,15 @@ def command(config: RankConfig, messages: Messages, store: str, column: str | No
 
     The sample ids of --labels show whether rows are features or samples. Several files have other
     samples of the same features; those of text are what Salmon, kallisto, RSEM, HTSeq, STAR or
-    featureCounts write for each sample.
+    featureCounts write for each sample. A folder of the first three or of STAR stands for the files
+    in it, and in the folders in it.
+
+    An OUTPUT that ends in .parquet, .csv or .tsv (also .csv.gz, .tsv.gz) is a table, a row for
+    each feature and a column for each sample, and one in .h5ad is AnnData.
 
     \b
     sfs convert expression.csv expression.store
-    sfs convert quant/*/quant.sf counts.store
+    sfs convert quant/*/quant.sf counts.parquet
     sfs rank expression.store --out results
     """
     from sfs_cli.workflow.convert import convert

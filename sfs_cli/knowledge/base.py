@@ -23,6 +23,7 @@ from sfs_cli.options.source import KINDS, SourceSpec
 from sfs_cli.store.matrix import Matrix
 from sfs_cli.store.prepared import MissingPolicy, PreparedMatrix
 from sfs_cli.store.transforms import parse as parse_transform
+from sfs_cli.store.transforms import stated
 
 BY_FEATURES = "distances by what is known of the features"
 
@@ -82,6 +83,12 @@ def open_source(spec: SourceSpec, inputs: SourceInputs) -> Source:
     UsageError
         When a step of its transformation is unknown, before anything is read.
     """
+    if said := stated(spec.transform):
+        raise spec.error(
+            f"{said} has no effect on a source: it is for the fold changes of the matrix",
+            f"leave {said} out",
+            "transform",
+        )
     try:
         parse_transform(spec.transform)
     except UsageError as error:

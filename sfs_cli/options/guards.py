@@ -17,7 +17,7 @@ _GUARDS = {
         "raw-values": "values look like counts or intensities, and --transform has no step that "
         "takes logarithms, ranks or residuals of them; a code such as -999 for missing values",
         "logarithms": "values are logarithms already, and --transform takes logarithms or totals "
-        "of them",
+        "of them, or says another base than the file",
         "columns": "columns or rows that are no measurements, by name and values: lengths of "
         "genes, results of tests, sums and means of the others, unassigned reads, what is known of "
         "the samples (age, diagnosis, a copy of the labels); two columns for each sample (counts "

@@ -16,7 +16,7 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfs_cli.errors import ConflictError, InputError, UsageError
+from sfs_cli.errors import ConflictError, InputError, UsageError, either
 from sfs_cli.options.fields import Option, flag, names_file
 from sfs_cli.tables import FILES
 
@@ -28,8 +28,10 @@ REPLACES = "a folder that is replaced as a whole, or a file"
 """What a path is used for."""
 STANDARD_INPUT = "-"
 
+TABLES = (".parquet", ".h5ad", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
+"""Endings of names by which ``sfs convert`` writes a file in place of a store."""
 _WRITTEN = {
-    ("store", REPLACES): ("a store, which is a folder,",),
+    ("store", REPLACES): ("a store (a folder) or a table", *TABLES),
     ("out", WRITES): ("an HTML page", ".html", ".htm"),
 }
 """What some options write, and the suffixes that such files have. Folders of results and plans may
@@ -127,10 +129,10 @@ def check_suffix(option: str, label: str, path: str, what: str, *own: str) -> No
     `label` names the option in messages, and `what` is what it writes; without `own` that is a
     folder, which may have any name if it is there.
     """
-    suffix = Path(path).suffix.lower()
-    if not _FORMATS.fullmatch(suffix) or suffix in own or (not own and os.path.isdir(path)):  # noqa: PTH112
+    suffix, is_own = Path(path).suffix.lower(), path.lower().endswith(own)
+    if not _FORMATS.fullmatch(suffix) or is_own or (not own and os.path.isdir(path)):  # noqa: PTH112
         return
-    hint = f"give a name that ends in {own[0]}" if own else "give a name without it"
+    hint = f"give a name that ends in {either(own)}" if own else "give a name without it"
     raise UsageError(
         f"{label} {path}: {suffix} is the suffix of another format, and {what} is written",
         hint=hint,
@@ -221,11 +223,17 @@ def refuse_replaced(paths: Sequence[NamedPath], *, force: bool = True) -> None:
     for target, source in product(written, paths):
         if target.use == FILLS and source.option == "config_file" and not force:
             continue
-        if any(_would_replace(target, path) for path in _read(source)):
+        for path in _read(source):
+            if not _would_replace(target, path):
+                continue
+            is_folder = os.path.isdir(path)  # noqa: PTH112
+            outside = f" outside of the folder {path}" * is_folder
             raise ConflictError(
-                f"{target.label} {target.path} would replace an input",
+                f"{target.label} {target.path} would {'change' if is_folder else 'replace'} an "
+                "input",
                 where=f"{source.label} {source.path}",
-                hint=f"give another {target.label}; --force does not replace an input either",
+                hint=f"give another {target.label}{outside}; --force does not replace an input "
+                "either",
                 option=(target.option, source.option),
             )
     for one, other in permutations(written, 2):

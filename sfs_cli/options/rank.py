@@ -228,7 +228,8 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
     )
     transform: str | None = _input(
         "Transformations, in order, such as median,log1p,zscore; those of a repeated option "
-        "follow.",
+        "follow. is-log2 (is-ln, is-log10), first, says that the values are logarithms already, "
+        "for log2 fold changes.",
         metavar="STEPS",
         items=str,
         first=READ,

@@ -10,7 +10,7 @@ import numpy as np
 from sfs_cli.methods.base import Solution
 from sfs_cli.ranking.table import Picked
 from sfs_cli.run.load import Run
-from sfs_cli.run.raw_values import doublings_of
+from sfs_cli.run.raw_values import doublings_of, to_state
 from sfs_cli.run.scoring import RankResult
 from sfs_cli.tables import CHANGES
 
@@ -27,6 +27,8 @@ def tell_difference(run: Run, found: RankResult) -> None:
         if run.config.reference is None:
             told += ", in the order of the names; give --reference "
             told += f"{shlex.quote(second)} for {first} less {second}"
+        if unstated := to_state(run):
+            told += f"; {unstated}"
         run.log.note(told)
 
 
@@ -36,8 +38,8 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     Of two classes: ``direction``, the class with the higher mean, or with the larger values where
     the method says so (`Method.signed_by`); the mean of each class,
     ``mean_NAME``; and the mean of the second class less that of the first, in the order of their
-    names, or of the other class less that of ``--reference``: as ``log2_fold_change`` where the
-    steps or the file say of which base the logarithms are (`doublings_of`), else as
+    names, or of the other class less that of ``--reference``: as ``log2_fold_change`` where
+    ``--transform`` or the file says of which base the logarithms are (`doublings_of`), else as
     ``mean_difference``. Of more classes: ``highest_class``. Means and classes are of the values as
     they were scored; a feature without a score, and one whose highest means do not differ, has no
     class.

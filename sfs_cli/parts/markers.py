@@ -20,6 +20,7 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.marker_table import Markers
 from sfs_cli.run.raw_values import doublings_of
 from sfs_cli.run.scoring import RankResult
+from sfs_cli.store.transforms import stated
 from sfs_cli.tables import header
 
 MARKERS = "tests of classes, for --markers"
@@ -63,13 +64,16 @@ def find_markers(run: Run, found: RankResult, tests: MarkerTests) -> None:
     measured = {name: each[taken] for name, each in measured.items()}
     statistic, mean, rest = (measured[name] for name in ("statistic", "mean", "mean_rest"))
     q = np.apply_along_axis(q_values, 0, measured["p_value"])
-    changes = fold_changes(mean, rest, run.matrix.steps, doublings_of(run))
+    said = stated(run.config.transform)
+    steps = (*([said] if said else []), *run.matrix.steps)
+    changes = fold_changes(mean, rest, steps, doublings_of(run))
     numbers = measured | {"q_value": q, "log2_fold_change": changes}
     by_name = {name: numbers[name] for name in header(TABLE)[3:]}
     if np.isnan(changes).all():
         run.log.note(
             "log2 fold changes of markers are NaN: neither --transform nor uns['log1p'] of X "
-            "says that the values are logarithms (counts: --transform median,log1p)"
+            "says that the values are logarithms (counts: --transform median,log1p; logarithms "
+            "to base 2: --transform is-log2)"
         )
     best_first = np.argsort(-statistic, axis=0, kind="stable")
     classes = np.array(compared_classes(run), object)
@@ -109,8 +113,9 @@ def fold_changes(
 
     `unit` is how many doublings a difference of 1 is. After ``log1p``, and of values that AnnData
     says it of, they are those of scanpy, ``log2((e^mean - 1 + 1e-9) / (e^rest - 1 + 1e-9))``, or
-    with the base b of the file for e; after other logarithms differences of the means. NaN where
-    nothing says what the values are.
+    with the base b of the file for e; after other logarithms, and of those that are stated
+    (``is-log2``: of x or x + 1), differences of the means. NaN where nothing says what the values
+    are.
     """
     if unit is None:
         return np.full(mean.shape, np.nan)

@@ -31,6 +31,7 @@ from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
     coded_missing,
+    contradicted,
     is_tame,
     like_logarithms,
     logged,
@@ -194,7 +195,8 @@ def guard_raw(run: Run, of: str = "the ranking") -> None:
         return
     tell(run, "raw-values", swapped(asked))
     if asked and not run.config.voom:  # which refuses logarithms
-        tell(run, "logarithms", taken_again(asked, logged(run)))
+        already = logged(run)
+        tell(run, "logarithms", taken_again(asked, already), contradicted(asked, already))
     if is_tame(asked):
         if target_of(parse(asked)[0]) is not None:
             tell(run, "shallow", shallow(asked, values, run.matrix.n_features))

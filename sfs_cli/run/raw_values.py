@@ -14,7 +14,18 @@ from sfs_cli.run.columns import ADDED, LEAST_FEATURES
 from sfs_cli.run.load import Run
 from sfs_cli.run.top import from_all_over, stored_of
 from sfs_cli.store.matrix import LOOK_FEATURES, LOOK_VALUES, look, mostly_zero
-from sfs_cli.store.transforms import MEDIAN, PER_TOTAL, doublings, kind, parse, target_of
+from sfs_cli.store.transforms import (
+    LOGARITHMS,
+    MEDIAN,
+    PER_TOTAL,
+    STATED,
+    doublings,
+    kind,
+    of_measured,
+    parse,
+    stated,
+    target_of,
+)
 
 COUNTS_ABOVE, SPARSE_COUNTS_ABOVE = 50, 12
 """Whole numbers are counts if they go beyond this, and beyond the second where more than half are
@@ -22,7 +33,6 @@ zero, as in single cells: genotypes and scores do not."""
 LARGEST_EXACT = 2**53
 LOG_SPAN = 64.0
 """Logarithms of base 2 of what is measured do not span more than this."""
-LOGARITHMS = ("log1p", "log2", "log2cpm", "vst", "clr")
 SMALLEST_LOG, GROWS = 3.0, 0.6
 """Values that reach no further than the first may be ratios. The standard deviations of measured
 values grow with the means (rank correlations over features of 0.93 and more on nine real
@@ -78,6 +88,7 @@ class Logged(NamedTuple):
 
     why: str  # what says so
     doublings: float | None = None  # that a difference of 1 is, where the base is known
+    said: str = "is-log2"  # what --transform would say of them
 
 
 def logged(run: Run) -> Logged | None:
@@ -119,7 +130,7 @@ def like_logarithms(values: np.ndarray) -> Logged | None:
         return None
     span = f"(from {known.min():.3g} to {known.max():.3g})"
     if mostly_zero(values) and counts_inside(values):
-        return Logged(f"look like logarithms of counts {span}")
+        return Logged(f"look like logarithms of counts {span}", said="is-ln")
     some = np.where(values == 0, np.nan, values.astype(np.float64))
     some = some[np.isfinite(some).sum(axis=1) >= VALUES_OF_A_FEATURE]
     if len(some) < FEWEST_FEATURES:
@@ -166,11 +177,6 @@ def counts_inside(values: np.ndarray) -> bool:
     return True
 
 
-def of_measured(steps: tuple[str, ...]) -> list[str]:
-    """Return the steps that take what was measured: logarithms and totals."""
-    return [step for step in steps if kind(step) in (*LOGARITHMS, *PER_TOTAL)]
-
-
 def taken_again(
     asked: str | None, already: Logged | None, option: str = "--transform "
 ) -> str | None:
@@ -193,10 +199,45 @@ def doublings_of(run: Run) -> float | None:
 
     None where nothing says it, also of logarithms of logarithms.
     """
+    steps, said = run.matrix.steps, stated(run.config.transform)
+    if said is not None:
+        return doublings(steps, STATED[said])
     already = logged(run)
-    if already is not None and of_measured(run.matrix.steps):
+    if already is not None and of_measured(steps):
         return None
-    return doublings(run.matrix.steps, None if already is None else already.doublings)
+    return doublings(steps, None if already is None else already.doublings)
+
+
+def to_state(run: Run) -> str | None:
+    """Return how to say that values which look like logarithms are such, for fold changes.
+
+    None where they do not, where `doublings_of` is known, and where no base would make it so.
+    """
+    steps, already = run.matrix.steps, logged(run)
+    if doublings_of(run) is not None or already is None or already.doublings is not None:
+        return None
+    if of_measured(steps) or doublings(steps, 1.0) is None:
+        return None
+    base = "e, as counts in them show" if already.said == "is-ln" else "2"
+    others = " and ".join(each for each in STATED if each != already.said)
+    return (
+        f"the values look like logarithms: if they are to base {base}, --transform "
+        f"{','.join([already.said, *steps])} gives log2 fold changes ({others} those of other "
+        "bases)"
+    )
+
+
+def contradicted(asked: str | None, already: Logged | None) -> str | None:
+    """Warn of another base of the logarithms than that which the file says."""
+    said = stated(asked)
+    if said is None or already is None or already.doublings is None:
+        return None
+    if np.isclose(already.doublings, STATED[said]):
+        return None
+    return (
+        f"--transform {asked} says another base than the file, whose values {already.why}: log2 "
+        f"fold changes are those of {said}; leave {said} out if the file is right"
+    )
 
 
 def is_tame(transform: str | None) -> bool:

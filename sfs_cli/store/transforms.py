@@ -321,6 +321,10 @@ PER_TOTAL = (*TARGETS, "total")
 _KEEP_ZEROS = ("log1p", *PER_TOTAL, "unit", "unit-samples")
 NAMES = (*FEATURE_STEPS, "floor:V", *SAMPLE_STEPS, "total:N", QUANTILE)
 """The steps as people write them; V and N stand for numbers."""
+STATED = {"is-log2": 1.0, "is-ln": 1 / math.log(2), "is-log10": math.log2(10)}
+"""What may stand before all steps: that the values are logarithms already, of which base. It
+changes no value; a difference of 1 is so many doublings."""
+LOGARITHMS = ("log1p", "log2", "log2cpm", "vst", "clr")
 
 
 def feature_step(step: str) -> Step:
@@ -404,12 +408,33 @@ def doublings(steps: tuple[str, ...], before: float | None = None) -> float | No
     return found
 
 
-def parse(text: str | None) -> tuple[str, ...]:
-    """Split the value of ``--transform`` into its steps.
+def of_measured(steps: tuple[str, ...]) -> list[str]:
+    """Return the steps that take what was measured: logarithms and totals."""
+    return [step for step in steps if kind(step) in (*LOGARITHMS, *PER_TOTAL)]
 
-    Another name, and a floor that is no number or too large, is a `UsageError`.
+
+def stated(text: str | None) -> str | None:
+    """Return which logarithms the value of ``--transform`` says the values are, as in `STATED`."""
+    first = (text or "").partition(",")[0].strip()
+    return first if first in STATED else None
+
+
+def parse(text: str | None) -> tuple[str, ...]:
+    """Split the value of ``--transform`` into its steps, without what is `stated` of the values.
+
+    Another name, and a floor that is no number or too large, is a `UsageError`, and so are steps
+    that take what was measured where the values are said to be logarithms.
     """
     steps = tuple(part.strip() for part in text.split(",")) if text else ()
+    if said := stated(text):
+        steps = steps[1:]
+        if again := of_measured(steps):
+            raise UsageError(
+                f"--transform {text}: {said} says that the values are logarithms already, and "
+                f"{again[0]} takes what was measured",
+                hint=f"leave one of the two out: {said}, or {', '.join(again)}",
+                option="transform",
+            )
     for step in steps:
         if ":" in step and kind(step) in _NUMBERS:
             least, above, meant = _NUMBERS[kind(step)]
@@ -419,10 +444,16 @@ def parse(text: str | None) -> tuple[str, ...]:
                     hint=f"write the {meant}",
                     option="transform",
                 )
+        elif step in STATED:
+            raise UsageError(
+                f"--transform {text}: {step} says what the values are before all steps",
+                hint="give it once, as the first",
+                option="transform",
+            )
         elif step not in NAMES:
             raise UsageError(
                 f"--transform {step!r} is not a step",
-                hint=f"{nearest(step, sorted(NAMES))} (separated by commas)",
+                hint=f"{nearest(step, sorted([*NAMES, *STATED]))} (separated by commas)",
                 option="transform",
             )
     return steps

@@ -29,14 +29,14 @@ def study(tmp_path, monkeypatch, capfd):
 WRONG = {
     "report": ("report ranked --out", "--out", "page.PNG page.html.gz"),
     "fuse": ("fuse x.csv --source a=target: --out", "--out", "S.npy"),
-    "convert": ("convert x.csv", "STORE", "x.tsv y.h5ad"),
+    "convert": ("convert x.csv", "OUTPUT", "x.gct y.rds z.h5ad.gz"),
     "copy": (H5AD, "--write-h5ad", "y.csv y.h5mu y.zarr"),
     "matrix": ("select ranked --top 3 --write-matrix", "--write-matrix", "y.h5ad y.gct"),
 }
 RIGHT = {
     "report": ("report ranked --out", "page.HTM page.v1.2"),
     "rank": (f"{RANK} --out", "2024.01.31 of-x.csv"),
-    "convert": ("convert x.csv", "x.store z.v1"),
+    "convert": ("convert x.csv", "x.store z.v1 x.PARQUET y.tsv.gz z.h5ad"),
     "copy": (H5AD, "y.H5AD y.scored"),
 }
 

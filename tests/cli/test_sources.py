@@ -64,6 +64,13 @@ def test_what_became_of_each_source_is_said(tmp_path, capfd):
     assert "warning" not in said
 
 
+def test_a_statement_of_logarithms_is_of_the_matrix_alone(tmp_path, capfd):
+    # it changes no value of a source, and would be left out without a word
+    ended = run_here(msfs(tmp_path, "--source", "more=target:,transform=is-log2"), capfd)
+    assert ended.code == 2
+    assert "is-log2 has no effect on a source" in ended.err
+
+
 def test_sets_that_are_not_chosen_are_taken_together_and_that_is_said(tmp_path, capfd):
     sets = text(tmp_path, "A\tx\tgene1\tgene2\nB\tx\tgene2\tgene3\n", "s.gmt")
     matrix = ["rank", good(tmp_path), "--method", "msfs"]

@@ -376,7 +376,8 @@ def releasing(release: Callable[[], None]) -> Iterator[None]:
 
 
 CONVERT = (
-    "files with the counts of one sample each are converted together: sfs convert FILE... STORE"
+    "files with the counts of one sample each are converted together: sfs convert FILE... OUTPUT "
+    "(of Salmon, kallisto, RSEM or STAR their FOLDER will do)"
 )
 """What to do about the output of a quantifier."""
 LIST = (

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from sfs_cli.display import shown
+from sfs_cli.io.files.text import PACKED
 
 QUANTIFIERS = (
     ("Name", "EffectiveLength", "NumReads"),
@@ -41,6 +43,19 @@ _ENDING = re.compile(
     r"|[._-](?:filtered|raw)_(?:feature|gene)_bc_matrix(?:es)?(?:_h5)?(?:\.h5)?$"
     r"|\.(?:h5ad|h5|zarr|h5mu(?::.*)?)$"
 )
+
+_NAMES = (
+    *("quant.sf", "abundance.tsv", "*.genes.results", "*.isoforms.results"),
+    "*ReadsPerGene.out.tab",
+)
+"""Names of the files of Salmon, kallisto, RSEM and STAR; others write under any name."""
+
+
+def files_in(folder: Path) -> dict[str, list[Path]]:
+    """Return the files of quantifiers in a folder, and in folders in it, by the pattern of each."""
+    parts = product(("", "*/"), _NAMES, PACKED.values())
+    found = {str(folder / each): sorted(folder.glob(each)) for each in map("".join, parts)}
+    return {pattern: files for pattern, files in found.items() if files}
 
 
 def counts_of(names: Sequence[str]) -> str | None:
@@ -76,7 +91,8 @@ def sample_names(paths: Sequence[Path]) -> list[str]:
     Of several of the same name the nearest folders that differ tell them apart.
     """
     paths = [Path(shown(str(path))) for path in paths]  # not those of copies
-    names, folders = [_ENDING.sub("", path.name) or path.name for path in paths], paths
+    names = [_ENDING.sub("", path.name) or path.absolute().parent.name for path in paths]
+    folders = paths
     while len(set(names)) == 1 and len(set(folders)) > 1:
         folders = [folder.absolute().parent for folder in folders]
         names = [folder.name for folder in folders]

@@ -28,7 +28,7 @@ indices) and what a row is."""
 
 
 @contextmanager
-def _text_to(path: Path, named: Path) -> Iterator[Any]:
+def text_to(path: Path, named: Path) -> Iterator[Any]:
     """Give a binary file for text, compressed as the name of the target says."""
     import pyarrow as pa
 
@@ -45,7 +45,7 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
     with LineStream(source) as stream:
         header = read_header(stream)
         first = stream.line  # of the rows
-    with LineStream(source) as stream, _text_to(path, target) as out:
+    with LineStream(source) as stream, text_to(path, target) as out:
         if rows == "features":
             _copy_lines(stream, out, first - 1)
             _copy_rows(stream, out, features)
@@ -66,7 +66,7 @@ def _write_text(source: Path, path: Path, target: Path, features: np.ndarray, ro
 
 
 def _write_gct(source: Path, path: Path, target: Path, features: np.ndarray, rows: Axis) -> None:
-    with LineStream(source) as stream, _text_to(path, target) as out:
+    with LineStream(source) as stream, text_to(path, target) as out:
         _copy_lines(stream, out, 1)
         sizes = (stream.read_line() or b"").split(b"\t")
         sizes[0] = str(len(features)).encode()

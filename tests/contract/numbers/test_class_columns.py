@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
@@ -105,6 +106,34 @@ def test_a_fold_change_is_of_base_2(steps, tmp_path) -> None:
     page = (out / "report.html").read_text()
     assert "log2 fold change (b less a)" in page
     assert "1 is twice as much" in page
+
+
+@pytest.mark.figures
+@pytest.mark.parametrize(
+    ("said", "base"), [("is-log2", 2), ("is-ln,center", np.e), ("is-log10", 10)]
+)
+def test_logarithms_that_are_stated_have_fold_changes_of_base_2(said, base, study, tmp_path):
+    path, X = study
+    write_table(path, X, [f"g{i}" for i in range(M)], [f"s{j}" for j in range(N)])
+    asked = ["--method", "t-test", "--labels", write_labels(tmp_path, ["a", "b"])]
+    asked += ["--format", "parquet", "--dtype", "float64"]
+    steps = said.partition(",")[2]
+    out = rank_to(tmp_path / "o", path, *asked, *("--transform", said, "--markers", "welch"))
+    table = pq.read_table(out / "ranking.parquet").to_pandas().set_index("feature")
+    assert "mean_difference" not in table
+    change = (X[:, 1::2].mean(axis=1) - X[:, ::2].mean(axis=1)) * np.log2(base)
+    kept = [f"g{i}" for i in range(M) if i != 9]
+    expected = np.delete(change, 9)
+    np.testing.assert_allclose(table["log2_fold_change"][kept], expected, rtol=1e-8, atol=1e-12)
+    assert facts(out)["method"]["log2_fold_change"] == "b - a"
+    assert "log2 fold change (b less a)" in (out / "report.html").read_text()
+    markers = pd.read_csv(out / "markers.tsv", sep="\t", index_col=["class", "feature"])
+    np.testing.assert_allclose(markers.log2_fold_change["b"][kept], expected, rtol=1e-6, atol=1e-9)
+    # it says what the values are, and changes none of them
+    plain = rank_to(tmp_path / "p", path, *asked, *(["--transform", steps] if steps else []))
+    unsaid = pq.read_table(plain / "ranking.parquet").to_pandas().set_index("feature")
+    both = [name for name in unsaid if name != "mean_difference"]
+    pd.testing.assert_frame_equal(table[both], unsaid[both], check_exact=True)
 
 
 @pytest.mark.figures

@@ -363,6 +363,49 @@ def test_fold_changes_are_those_of_logarithms_that_were_taken_once(
     assert markers.log2_fold_change.isna().all() == (column == "mean_difference")
 
 
+@pytest.mark.parametrize(
+    ("steps", "proposed"),
+    [
+        (None, "--transform is-log2 gives log2 fold changes"),
+        ("center", "--transform is-log2,center gives log2 fold changes"),
+        ("rank", None),
+        ("is-log2", None),
+        ("raw", None),
+    ],
+)
+def test_values_that_look_like_logarithms_are_to_be_stated_for_fold_changes(
+    steps: str | None, proposed: str | None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (counts() if steps == "raw" else logarithms()).to_csv("x.csv")
+    given = [] if steps in (None, "raw") else ["--transform", steps]
+    done = run_here(["rank", "x.csv", *TEST, *given, "--top", "1"], capfd)
+    assert done.code == 0, done.err
+    line = next(each for each in done.err.splitlines() if each.startswith("differences are"))
+    assert ("look like logarithms" in line) == (proposed is not None)
+    assert proposed is None or proposed in line
+
+
+@pytest.mark.parametrize("said", ["is-log2", "is-ln", "is-log10"])
+def test_another_base_than_that_of_the_file_is_told(
+    said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = ad.AnnData(np.log1p(counts().T), uns={"log1p": {}})
+    data.obs["class"] = CLASSES
+    data.write_h5ad("x.h5ad")
+    words = ["rank", "x.h5ad", "--labels", "obs:class", "--method", "t-test", "--transform", said]
+    told = warnings_of(words, capfd, "logarithms")
+    assert bool(told) == (said != "is-ln")
+    assert not told or "natural logarithms" in told[0]
+
+
+def test_logarithms_of_cells_show_their_base(capfd: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    cells = counts() // 40 * (rng.random((200, 24)) < 0.6)
+    np.log1p(cells / cells.sum() * 20_000).to_csv("x.csv")
+    done = run_here(["rank", "x.csv", *TEST, "--top", "1"], capfd)
+    assert "to base e, as counts in them show, --transform is-ln gives" in done.err
+
+
 @pytest.mark.parametrize("code", [-999, -9])
 def test_a_code_of_missing_values_is_no_measurement(
     code: int, capfd: pytest.CaptureFixture[str]

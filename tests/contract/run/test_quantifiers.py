@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,62 @@ def test_another_column(sfs: Sfs, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(values(tmp_path / "s.store"), COUNTS // 9, check_dtype=False)
 
 
+LAYOUTS = {
+    "salmon": (salmon, "*/quant.sf"),
+    "kallisto": (kallisto, "*/abundance.tsv"),
+    "rsem": (rsem, "*.genes.results"),
+    "star": (star, "*ReadsPerGene.out.tab"),
+}
+"""What writes the files of a program, and their pattern in a folder."""
+
+
+@pytest.mark.parametrize("program", LAYOUTS)
+def test_a_folder_stands_for_the_files_in_it(program: str, sfs: Sfs, tmp_path: Path) -> None:
+    write, pattern = LAYOUTS[program]
+    paths = [write(tmp_path / "quant", name, COUNTS[name]) for name in SAMPLES]
+    (tmp_path / "quant" / "log.txt").write_text("nothing to see")
+    done = sfs("convert", tmp_path / "quant", tmp_path / "c.parquet")
+    assert f"3 files, {tmp_path}/quant/{pattern}" in done.err
+    sfs("convert", *paths, tmp_path / "listed.parquet")
+    whole, listed = (pd.read_parquet(tmp_path / f"{n}.parquet") for n in ("c", "listed"))
+    pd.testing.assert_frame_equal(whole, listed)
+    assert [*whole] == ["feature", *SAMPLES]
+    sfs("convert", tmp_path / "quant", tmp_path / "c.store")
+    expected = whole.set_index("feature")
+    pd.testing.assert_frame_equal(values(tmp_path / "c.store"), expected, check_names=False)
+
+
+def test_a_folder_of_one_sample_and_of_two_programs(sfs: Sfs, tmp_path: Path) -> None:
+    salmon(tmp_path / "q", "A1", COUNTS["A1"])
+    done = sfs("convert", tmp_path / "q", tmp_path / "one.csv", code=3)
+    assert "the matrix has 1 sample" in done.err
+    star(tmp_path / "q", "B1", COUNTS["B1"])
+    done = sfs("convert", tmp_path / "q", tmp_path / "two.parquet", code=3)
+    told = " ".join(done.err.split())
+    assert "files of several kinds" in told
+    assert f"sfs convert {tmp_path}/q/*ReadsPerGene.out.tab OUTPUT" in told  # as many, first
+    assert not (tmp_path / "two.parquet").exists()
+    (tmp_path / "q").rename(tmp_path / "my runs")
+    salmon(tmp_path / "my runs", "A2", COUNTS["A2"])
+    done = sfs("convert", tmp_path / "my runs", tmp_path / "two.parquet", code=3)
+    named = f"sfs convert {shlex.quote(str(tmp_path / 'my runs'))}/*/quant.sf OUTPUT"
+    assert named in " ".join(done.err.split())
+    (tmp_path / "empty").mkdir()
+    done = sfs("convert", tmp_path / "empty", tmp_path / "x.csv", code=3)
+    assert "none that is a matrix" in done.err
+    assert "of Salmon, kallisto, RSEM or STAR their FOLDER will do" in " ".join(done.err.split())
+
+
+def test_a_table_beside_the_folders_is_refused_with_what_to_do(
+    sfs: Sfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in SAMPLES:
+        salmon(tmp_path / "q", name, COUNTS[name])
+    monkeypatch.chdir(tmp_path / "q")
+    assert "give another OUTPUT outside of the folder ." in sfs("convert", ".", "x.csv", code=2).err
+    sfs("convert", ".", "../x.csv")
+
+
 def test_what_does_not_fit_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     paths = [salmon(tmp_path, name, COUNTS[name]) for name in SAMPLES]
 
@@ -129,7 +186,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 def test_one_of_them_is_no_matrix(sfs: Sfs, tmp_path: Path) -> None:
     done = sfs("rank", salmon(tmp_path, "A1", COUNTS["A1"]), code=3)
-    assert "sfs convert FILE... STORE" in done.err
+    assert "sfs convert FILE... OUTPUT" in done.err
 
 
 @pytest.mark.parametrize(
@@ -157,6 +214,8 @@ def test_names_of_samples() -> None:
         return sample_names([Path(path) for path in paths])
 
     assert names("q/a/quant.sf", "q/b/quant.sf") == ["a", "b"]
+    assert names("a/quant/quant.sf", "b/quant/quant.sf") == ["a", "b"]
+    assert names("q/a/quant.sf") == ["a"]
     assert names("a.genes.results", "b.genes.results.gz") == ["a", "b"]
     assert names("x/a_ReadsPerGene.out.tab", "x/bReadsPerGene.out.tab") == ["a", "b"]
     assert names("s.1.counts.txt", "s.2.tsv.gz") == ["s.1", "s.2"]

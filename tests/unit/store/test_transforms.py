@@ -11,7 +11,7 @@ from scipy import stats
 from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import UsageError
 from sfs_cli.store.prepared import PreparedMatrix
-from sfs_cli.store.transforms import NAMES, parse
+from sfs_cli.store.transforms import NAMES, parse, stated
 from tests.making import fit, read_all
 from tests.oracles.preparation import (
     binomial_deviance_residuals,
@@ -164,4 +164,16 @@ def test_names_are_parsed_and_checked():
             parse(text)
     for text in ("floor:low", "log1p,floor:inf"):
         with pytest.raises(UsageError, match="is not a number"):
+            parse(text)
+
+
+def test_what_is_stated_of_the_values_is_no_step():
+    assert parse("is-log2") == ()
+    assert parse(" is-ln, center,quantile") == ("center", "quantile")
+    assert [stated(text) for text in ("is-log10,rank", "log2", None)] == ["is-log10", None, None]
+    for text in ("is-log2,log1p", "is-log2,center,cpm", "is-ln,total:100", "is-ln,log2cpm:tmm"):
+        with pytest.raises(UsageError, match="logarithms already"):
+            parse(text)
+    for text in ("center,is-log2", "is-log2,is-ln"):
+        with pytest.raises(UsageError, match="before all steps"):
             parse(text)
