@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.likeness import OF_VALUES
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
     annotations_among,
@@ -84,16 +85,6 @@ Reasons = dict[int, str]
 """Why columns seem to be no samples, by their positions."""
 
 
-_MEASURE = (
-    r"(?:raw|expected|est|estimated|norm|normali[sz]ed)(?:[ ._-]?(?:counts?|reads))?|counts?|reads"
-    r"|(?:log2?[ ._-]?)?(?:[fr]pkm|tpm|cpm|rpm)|log2?|vst|rlog|zscore|rma|ibaq"
-    r"|(?:lfq[ ._-]?)?intensity|(?:avg[ ._-]?)?signal|detection(?:[ ._-]?p[ ._-]?val(?:ue)?)?"
-)
-_SEPARATED = (
-    re.compile(rf"(?P<sample>.+?)[ ._-]+(?P<kind>{_MEASURE})", re.IGNORECASE),
-    re.compile(rf"(?P<kind>{_MEASURE})[ ._-]+(?P<sample>.+)", re.IGNORECASE),
-)
-"""S1_count, and Intensity S1: a sample, and what kind of values the column has."""
 _MAY_BE_SAMPLES = {"", "norm", "log", "est", "estimated", "expected", "raw"}
 """P1 and P1_norm may be a tumour and the normal tissue beside it."""
 
@@ -157,7 +148,7 @@ def kinds_of(names: Sequence[str]) -> dict[str, dict[str, int]]:
     Kinds are told by how names begin, or end; "" are names without. Empty where the samples have
     one kind of values each, as nearly all tables do.
     """
-    for pattern in _SEPARATED if LEAST_SAMPLES < len(names) <= MOST_COLUMNS else ():
+    for pattern in OF_VALUES if LEAST_SAMPLES < len(names) <= MOST_COLUMNS else ():
         parts = [pattern.fullmatch(name) for name in names]
         samples = [found["sample"] if found else name for found, name in zip(parts, names)]
         times, kinds = Counter(samples), dict[str, dict[str, int]]()

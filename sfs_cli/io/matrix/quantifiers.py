@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from os.path import commonprefix
 from pathlib import Path
 
 from sfs_cli.display import shown
@@ -57,12 +58,20 @@ def counts_of(names: Sequence[str]) -> str | None:
 def cleaned(names: Sequence[str], known: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     """Return the names of a table of featureCounts without folders and ``.sorted.bam``, and a note.
 
+    In R folders end in points, as ``X.home.me.bam.P01.sorted.bam``, and the ids are ``GeneID``.
+
     Other tables, and names that would be the same then, are left as they are, and so are those of
     which more are `known` from other files, as DESeq2 asks for.
     """
-    lead, own = tuple(names[:6]), names[6:]
-    found = [_ALIGNED.sub("", name.replace("\\", "/").rpartition("/")[2]) for name in own]
-    if lead != _FEATURE_COUNTS or found == [*own] or len({*found}) < len(own) or "" in found:
+    lead, own = names[:6], names[6:]
+    found = [_ALIGNED.sub("", name.replace("\\", "/")) for name in own]
+    if any("/" in name for name in found):
+        found = [name.rpartition("/")[2] for name in found]
+    elif found != [*own]:
+        folders = commonprefix(found).rfind(".") + 1  # noqa: RUF071 (no paths)
+        found = [name[folders:] for name in found]
+    of_counts = [name.lower() for name in lead] == [name.lower() for name in _FEATURE_COUNTS]
+    if not of_counts or found == [*own] or len({*found}) < len(own) or "" in found:
         return names, []
     if len({*own} & {*known}) > len({*found} & {*known}):
         return names, []
