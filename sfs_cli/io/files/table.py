@@ -46,7 +46,8 @@ _SOFT = re.compile(r"!platform_|\^(?:database|series|sample|platform)\b", re.I)
 ABOVE = 50
 """Lines of text that may stand above the first row of numbers, besides comments."""
 _LIKE_MISSING = re.compile(
-    r"[\W_]*|<?\W*(?:n\W?[adfq]\W?|l?lo[dq]|b[dq]l|missing|unknown|not (?:detected|found))", re.I
+    r"(?!\+$)[\W_]*|<?\W*(?:n\W?[adfq]\W?|l?lo[dq]|b[dq]l|missing|unknown|not (?:detected|found))",
+    re.I,
 )
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
@@ -710,7 +711,7 @@ _OF_GENES = (
     "length genelength transcriptlength exonlength effectivelength efflength lengthbp entrezid "
     "entrezgene entrezgeneid ncbigeneid geneid hgncid genename genesymbol genetype genebiotype "
     "biotype description chromosome chromosomename seqname seqnames strand genestart geneend "
-    "startposition endposition gccontent percentagegccontent percentagegenegccontent"
+    "probeid startposition endposition gccontent percentagegccontent percentagegenegccontent"
 )
 _OF_TESTS = (
     "logfc log2fc log2foldchange foldchange avglogfc avglog2fc lfcse basemean aveexpr logcpm "

@@ -12,7 +12,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -36,6 +36,7 @@ from sfs_cli.io.files.table import (
     is_index_name,
     is_like_number,
     is_number,
+    is_value,
     may_be_numbers,
     read_header,
     split_fields,
@@ -63,6 +64,7 @@ _PLAIN_FIELDS = (
     'a whole field, and one within it is written twice ("5"" end")'
 )
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_NULLS = frozenset(NULL_TOKENS)
 _EITHER = ",."  # sheets: their numbers have points, and texts that are numbers commas
 _OF_STAR = b"N_unmapped\t"  # the first line of its ReadsPerGene.out.tab, without a header
 _QUOTED_COMMA = re.compile(r'"[+-]?\d+(?:,\d+)+(?:\.\d*)?"')
@@ -133,6 +135,7 @@ class Layout:
     ids: int = 0  # position of the row ids; if not the first, the first field numbers the rows
     quoting: bool = True  # whether fields may stand in double quotes
     decimal: str = "."  # before the digits of a fraction: a point, a comma, or `_EITHER`
+    unused: frozenset[str] = frozenset()  # columns that are left out: what is no number there is 0
 
     @cached_property
     def values(self) -> Sequence[int]:
@@ -166,8 +169,9 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
     sign, width = layout.delimiter.encode(), len(layout.names)
     values = b"".join(line.partition(sign)[2].replace(sign, b"\n") + b"\n" for line in lines)
     with suppress(pa.ArrowInvalid):
-        _parse_column(values, layout.decimal)
-        return layout
+        parsed = _parse_column(values, layout.decimal)
+        if not np.isnan(parsed[: width - 1]).any():
+            return layout
     # what follows is slow, and needed only where some value is no number
     rows: list[list[str]] = []
     for raw in lines:
@@ -191,7 +195,10 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
                 )
             layout = replace(layout, decimal=comma)
             notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
-    texts = [at for at, column in enumerate(zip(*rows)) if at and are_texts(column)]
+    columns = [*enumerate(zip(*rows))]
+    texts = [at for at, column in columns if at and are_texts(column)]
+    empty = [at for at, column in columns if at and _NULLS.issuperset(column)]
+    texts = sorted(texts + _texts_below(replace(layout, beside=(*texts, *empty)), empty))
     if not texts or len(rows) < 2:
         return layout
     if len(texts) == width - 1:
@@ -208,11 +215,29 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
     return replace(layout, beside=tuple(texts))
 
 
+def _texts_below(layout: Layout, empty: list[int]) -> list[int]:
+    """Return which columns that are `empty` in the first rows are texts: their first values are.
+
+    Such are flags, as the + of MaxQuant's contaminants.
+    """
+    texts = list[int]()
+    with LineStream(layout.path, first=True) as stream:
+        if empty:
+            read_header(stream)
+        while empty and (chunk := stream.read_chunk(_LOOK_BYTES)):
+            stops = _stops(chunk, layout)
+            known = {at: {*_texts(chunk, layout, stops, at)} - _NULLS for at in empty}
+            texts += [at for at, found in known.items() if found and are_texts(found)]
+            empty = [at for at, found in known.items() if not found]
+    return texts
+
+
 class DelimitedReader(MatrixReader):
     """A reader of a delimited file, whose `stream` is at the first row."""
 
     format = "text"
     left_out: Sequence[str] = ()
+    unused: Collection[str] = ()
 
     def __init__(self, stream: LineStream, layout: Layout, options: ReadOptions) -> None:
         self.path = layout.path
@@ -261,6 +286,7 @@ class DelimitedReader(MatrixReader):
 
     def _parsed(self) -> Iterator[RowBlock]:
         workers = min(pa.cpu_count(), _MAX_WORKERS)
+        layout = replace(self.layout, unused=frozenset(self.unused))
         pending: deque[Future[RowBlock]] = deque()
         with ThreadPoolExecutor(workers, thread_name_prefix="sfs-text") as pool:
             try:
@@ -271,7 +297,7 @@ class DelimitedReader(MatrixReader):
                     while len(pending) > ahead:
                         yield pending.popleft().result()
                     dtype = self._options.dtype
-                    pending.append(pool.submit(_parse_chunk, chunk, self.layout, dtype))
+                    pending.append(pool.submit(_parse_chunk, chunk, layout, dtype))
                 while pending:
                     yield pending.popleft().result()
             finally:
@@ -347,11 +373,21 @@ def _texts(chunk: Chunk, layout: Layout, stops: np.ndarray, at: int) -> list[str
 
 def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndarray:
     """Parse the values of a chunk, one in a line, to an array of shape (rows, columns)."""
+    n_columns = len(layout.column_ids)
+    unused = [at for at, name in enumerate(layout.column_ids) if name in layout.unused]
     try:
-        parsed = _parse_column(column, layout.decimal)
+        try:
+            parsed = _parse_column(column, layout.decimal)
+        except pa.ArrowInvalid:
+            if not unused:
+                raise
+            fields = column.split(b"\n")
+            for at in unused:
+                fields[at::n_columns] = map(_number_or_none, fields[at::n_columns])
+            column = b"\n".join(fields)
+            parsed = _parse_column(column, layout.decimal)
     except pa.ArrowInvalid as error:
         raise _not_a_number(column, chunk, layout) from error
-    n_columns = len(layout.column_ids)
     if parsed.size % n_columns or parsed.size // n_columns != chunk.text.count(b"\n"):
         rows = chunk.text.split(b"\n")
         odd = (i for i, r in enumerate(rows) if b"\r" in r.rstrip(b"\r") or r.count(b'"') % 2)
@@ -365,7 +401,15 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
         row, column = divmod(position, n_columns)
         return layout.place(chunk.first_line + row, column)
 
-    return cast_values(parsed.reshape(-1, n_columns), dtype, where)
+    values = parsed.reshape(-1, n_columns)
+    if unused:  # else what no sample that is used lacks would be missing
+        values = values.copy()
+        values[:, unused] = np.nan_to_num(values[:, unused], posinf=math.inf, neginf=-math.inf)
+    return cast_values(values, dtype, where)
+
+
+def _number_or_none(field: bytes) -> bytes:
+    return field if is_value(field.decode("utf-8", "replace").strip(BLANKS + '"')) else b""
 
 
 def _parse_column(column: bytes, decimal: str) -> np.ndarray:
@@ -447,10 +491,7 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     row, at = divmod(low, n_columns)
     if values[low].count(b'"') % 2:
         return _bad_quotes(chunk, row, layout.path)
-    column_texts = [
-        each.decode("utf-8", "replace").strip().strip('"') for each in values[at::n_columns]
-    ]
-    text = column_texts[row]
+    text = values[low].decode("utf-8", "replace").strip().strip('"')
     if _THOUSANDS.fullmatch(text):
         hint = "thousands marks are not supported: write 1234.5, not 1,234.5"
     elif _LIKE_THOUSANDS.fullmatch(text):
@@ -463,13 +504,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
         )
     elif layout.decimal == ",":
         hint = "the file has decimal commas: write all numbers with them, and missing ones as NA"
-    elif are_texts(column_texts):
-        hint = (
-            f"column {layout.column_ids[at]!r} holds text: remove it, or move a row that has a "
-            "text there to the first 100"
-        )
     else:
-        hint = "write missing values as NA or leave them empty"
+        hint = "write missing values as NA or leave them empty; a column that is no sample is "
+        hint += "left out by a table of the samples: --labels FILE:COLUMN and --samples intersect"
     return InputError(
         f"{text!r} is not a number", where=layout.place(chunk.first_line + row, at), hint=hint
     )
