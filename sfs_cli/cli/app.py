@@ -216,6 +216,10 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             )
 
 
+_MEANT = dict.fromkeys(("--pair", "--pairs", "--paired"), "--block")
+"""Options that other programs have, and what does it here."""
+
+
 def _usage_error(error: click.ClickException, first: str) -> UsageError:
     """Return an error of click in the form of all others; `first` is the first argument."""
     from sfs_cli.options.fields import flag, options_of
@@ -244,7 +248,8 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
         elif takers:
             hint = f"an option of {listed(takers)}; {hint}"
         else:
-            hint = near(option, error.possibilities or ()) + hint
+            meant = _MEANT.get(option)
+            hint = near(meant or option, [meant] if meant else error.possibilities or ()) + hint
     name = getattr(getattr(error, "param", None), "name", None)
     return UsageError(what[:1].lower() + what[1:200], where=command, hint=hint, option=name or ())
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NULL_TOKENS = (
-    *("", "NA", "NaN", "nan", "NAN", "N/A", "n/a", "null", "NULL", "#N/A", "None", "na"),
+    *("", "NA", "NaN", "nan", "NAN", "N/A", "n/a", "null", "NULL", "None", "na"),
+    *("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),  # of spreadsheets
     # of the clinical tables of TCGA
     *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Discrepancy]"),
 )
@@ -327,7 +328,12 @@ def _check_names(names: list[str], where: str) -> None:
             where=where,
             hint="the first line must hold the ids of the columns: add it",
         )
-    refuse_unnamed(names, 1, where)
+    refuse_unnamed(names[: max(count_named(names), 2)], 1, where)
+
+
+def count_named(names: Sequence[str]) -> int:
+    """Return the number of columns up to the last with a name: empty ones may follow it."""
+    return max((at for at, name in enumerate(names, 1) if name), default=1)
 
 
 def refuse_unnamed(names: list[str], first: int, where: str) -> None:
@@ -479,7 +485,7 @@ def read_table(path: str | Path) -> TextTable:
         )
     with LineStream(path) as stream:
         header = read_header(stream, of_table=True)
-        _refuse_repeated(header.names, path)
+        _refuse_repeated(header.names[: count_named(header.names)], path)
         table = read_rows(stream, header.names, header.delimiter)
         comments = all(text.startswith("#") for _, text in header.skipped)
         return table if comments else replace(table, titles=str(header))
@@ -538,7 +544,7 @@ def read_rows(
     """Read the rest of a file as a table, without blank lines; rows have as many fields as names.
 
     `hint` says what to do about a row that has another number; `comments` are lines that begin
-    with ``#``, which are skipped.
+    with ``#``, which are skipped. Empty columns without names at the end are left out.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -594,11 +600,15 @@ def read_rows(
     columns = [pc.utf8_trim(column, BLANKS) for column in columns]
     # a comparison with a text would import pandas first
     filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
+    named = count_named(names)
+    for column in columns[named:]:
+        if used := pc.indices_nonzero(pc.binary_length(column)).to_pylist():
+            refuse_unnamed([*names], named, f"{stream.path}, line {lines[used[0]]}")
     rows: Sequence[int] = range(first, first + len(table))
     if blank or not pc.all(filled).as_py():
         columns = [column.filter(filled) for column in columns]
         rows = lines[np.from_dlpack(pc.indices_nonzero(filled))].tolist()
-    return TextTable(stream.path, Texts(names, columns), rows, "line")
+    return TextTable(stream.path, Texts(names[:named], columns), rows, "line")
 
 
 def read_unnamed(

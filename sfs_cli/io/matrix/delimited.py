@@ -31,6 +31,7 @@ from sfs_cli.io.files.table import (
     DELIMITERS,
     NULL_TOKENS,
     are_texts,
+    count_named,
     is_decimal,
     is_id_name,
     is_index_name,
@@ -39,9 +40,10 @@ from sfs_cli.io.files.table import (
     is_value,
     may_be_numbers,
     read_header,
+    refuse_unnamed,
     split_fields,
 )
-from sfs_cli.io.files.text import Chunk, LineStream, decode, number_array, repeated
+from sfs_cli.io.files.text import Chunk, LineStream, chunk_lines, decode, number_array, repeated
 from sfs_cli.io.matrix.base import (
     CONVERT,
     Annotations,
@@ -58,7 +60,9 @@ _NEWLINE, _QUOTE = ord("\n"), ord('"')
 _LOOK_ROWS, _LOOK_BYTES = 100, 1 << 18
 """Rows by which columns of text are known; where they are longer so many bytes, but two rows."""
 _LIKE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d*|[+-]?\d{1,3}(?:,\d{3}){2,}")
+_THOUSANDS = re.compile(
+    r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d*|(?:,\d{3}){2,}|(?:\.\d{3})+,\d*|(?:\.\d{3}){2,})"
+)
 _PLAIN_FIELDS = (
     "take quotes, line ends and carriage returns out of names and values; quotes may stand around "
     'a whole field, and one within it is written twice ("5"" end")'
@@ -82,6 +86,12 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
     """
     stream = LineStream(path, first=True)
     with releasing(stream.close), _naming_sheets(stream):
+        if stream.has_formulas_alone():
+            raise InputError(
+                "the formulas of the sheet have no values, as no program has computed them",
+                where=path,
+                hint="open the workbook in a spreadsheet program and save it there",
+            )
         first = stream.peek_line() or b""
         header = None if first.startswith(_OF_STAR) else read_header(stream)
         if header is None or counts_of(header.names) is not None:
@@ -90,6 +100,8 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
         layout = Layout(path, header.delimiter, names)
         notes = [str(header)] if header.skipped else []
         notes += renamed
+        if without := len(names) - layout.named:
+            notes.append(f"left out: {counted(without, 'empty column')} without a name at the end")
         if len(stream.sheets) > 1:
             name, *others = stream.sheets
             notes.append(f"sheet {name} of {path.name} is read, and not {listed(others, 20)}")
@@ -141,7 +153,12 @@ class Layout:
     def values(self) -> Sequence[int]:
         """Positions of the values."""
         others = {0, self.ids, *self.beside}
-        return [at for at in range(len(self.names)) if at not in others]
+        return [at for at in range(self.named) if at not in others]
+
+    @cached_property
+    def named(self) -> int:
+        """How many fields there are up to the last with a name; those after it are empty."""
+        return count_named(self.names)
 
     @cached_property
     def runs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -195,13 +212,13 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
                 )
             layout = replace(layout, decimal=comma)
             notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
-    columns = [*enumerate(zip(*rows))]
+    columns = [*enumerate(zip(*rows))][: layout.named]
     texts = [at for at, column in columns if at and are_texts(column)]
     empty = [at for at, column in columns if at and _NULLS.issuperset(column)]
     texts = sorted(texts + _texts_below(replace(layout, beside=(*texts, *empty)), empty))
     if not texts or len(rows) < 2:
         return layout
-    if len(texts) == width - 1:
+    if len(texts) == layout.named - 1:
         raise InputError(
             f"no column has numbers: {listed([layout.names[at] for at in texts], 8)}",
             where=layout.path,
@@ -306,6 +323,13 @@ class DelimitedReader(MatrixReader):
 
 def _parse_chunk(chunk: Chunk, layout: Layout, dtype: str) -> RowBlock:
     stops = _stops(chunk, layout)
+    if layout.named < len(layout.names):
+        ends = zip(stops[:, layout.named - 1].tolist(), stops[:, -1].tolist())
+        blank = f'{layout.delimiter}{BLANKS}"'.encode()
+        for row, (before, stop) in enumerate(ends):
+            if chunk.text[before:stop].strip(blank):
+                where = f"{layout.path}, line {chunk.first_line + row}"
+                refuse_unnamed([*layout.names], layout.named, where)
     lows, highs = layout.runs  # of which each begins after another field
     pairs = zip(stops[:, lows - 1].ravel().tolist(), stops[:, highs].ravel().tolist())
     pieces = [chunk.text[before + 1 : stop + 1] for before, stop in pairs]
@@ -347,8 +371,7 @@ def _stops(chunk: Chunk, layout: Layout) -> np.ndarray:
 def _row_ids(chunk: Chunk, layout: Layout, stops: np.ndarray) -> list[str]:
     ids = _texts(chunk, layout, stops, layout.ids)
     if "" in ids:
-        where = f"{layout.path}, line {chunk.first_line + ids.index('')}"
-        raise InputError("a row has no id", where=where, hint="give the row an id or remove it")
+        raise _without_id(chunk.first_line + ids.index(""), layout)
     return ids
 
 
@@ -437,6 +460,21 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
 # failed, so it may be slow.
 
 
+def _without_id(line: int, layout: Layout) -> InputError:
+    """Return the error for rows without an id, the first of which is on a line."""
+    count = 0
+    with LineStream(layout.path, first=True) as stream:
+        while chunk := stream.read_chunk(_LOOK_BYTES):
+            for at, text in chunk_lines(chunk, layout.path):
+                fields = split_fields(text, layout.delimiter, f"{layout.path}, line {at}")
+                count += at >= line and not "".join(fields[layout.ids : layout.ids + 1])
+    return InputError(
+        "a row has no id" if count == 1 else f"{count:,} rows have no id",
+        where=f"{layout.path}, line {line}" + ", the first of them" * (count > 1),
+        hint="give each row an id, or remove those without",
+    )
+
+
 def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
     line = chunk.first_line + row
     text = decode(chunk.text.split(b"\n", row + 1)[row].rstrip(b"\r"), layout.path, line)
@@ -493,7 +531,7 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
         return _bad_quotes(chunk, row, layout.path)
     text = values[low].decode("utf-8", "replace").strip().strip('"')
     if _THOUSANDS.fullmatch(text):
-        hint = "thousands marks are not supported: write 1234.5, not 1,234.5"
+        hint = "thousands marks are not supported: write 1234.5 or 1234,5 (not 1,234.5 or 1.234,5)"
     elif _LIKE_THOUSANDS.fullmatch(text):
         hint = "write the numbers without thousands marks; give --decimal comma if 1,234 is "
         hint += "between 1 and 2"

@@ -26,6 +26,7 @@ COMMANDS = [
         "did you mean --transform",
         USAGE,
     ),
+    bad("another name", lambda f: ["rank", good(f), "--pairs", "x"], "--pairs", "--block", USAGE),
     bad(
         "an option of another command",
         lambda f: ["rank", good(f), "--fdr", "0.05"],

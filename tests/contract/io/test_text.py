@@ -33,7 +33,7 @@ def test_whatever_is_written_is_read_back(data, tmp_path_factory):
     cell = st.one_of(st.floats(allow_nan=False, width=64), st.none())
     rows = data.draw(st.lists(st.lists(cell, min_size=m, max_size=m), min_size=n, max_size=n))
     end = data.draw(st.sampled_from(["\n", "\r\n"]))
-    missing = data.draw(st.sampled_from(["", "NA", "NaN", "#N/A", '""']))
+    missing = data.draw(st.sampled_from(["", "NA", "NaN", "#N/A", "#DIV/0!", '""']))
     delimiter = data.draw(st.sampled_from([",", "\t", ";"]))
     lines = [delimiter.join(["id", *(f"s{j}" for j in range(m))])]
     lines += [
@@ -58,6 +58,7 @@ def test_whatever_is_written_is_read_back(data, tmp_path_factory):
         ("m.tsv", "# made on Monday\n# by hand\nid\ta\tb\ng1\t1\t2\ng2\t3\t4\n"),
         ("m.tsv", "#id\ta\tb\ng1\t1\t2\ng2\t3\t4\n"),
         ("M.TSV", "id,a,b\ng1,+1,2\ng2,3e0,4.\n"),
+        ("m.csv", "id,a,b,,\ng1,1,2,,\ng2,3,4,,\n"),
     ],
 )
 def test_dialects_of_the_same_matrix(write, name, text):
@@ -88,6 +89,10 @@ LATE = "id,what,b\n" + "".join(f"h{i},NA,1\n" for i in range(100))
     ("text", "expected"),
     [
         ("id,a,b\ng1,1,2\n,1,2\n", "line 3"),
+        ("id,a,b\ng1,1,2\n,1,2\ng2,1,2\n,1,2\n", "2 rows have no id"),
+        ("id,a,b,\ng1,1,2,\ng2,1,2,3\n", "column 4 has no id"),
+        ("id,,\ng1,,\n", "column 2 has no id"),
+        ("id;a;b\ng1;1.234,50;1\ng2;2,5;1\n", "thousands marks"),
         ("# one\n# two\nid,a,b\ng1,1,2\ng2,1,z\n", "line 5"),
         ("a,b,c\n1.5,2.5,3\n2.5,4.5,5\n", "first column holds values"),
         ("id,a,b\ng1,1,2\ng2,1,oops\n", "line 3, column 'b'"),
