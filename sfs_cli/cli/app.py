@@ -232,24 +232,26 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
     hint = f"`{command} --help` lists the arguments and options"
     if isinstance(error, click.NoSuchOption):
         what, option = f"unknown option {error.option_name}", error.option_name
+        meant = _MEANT.get(option, option)
         # a parameter, which was an option of its own in version 0
         of = next((o for o in options_of(RankConfig) if o.of and flag(o.name) == option), None)
         with click.Context(app) as whole:
             takers = [
                 f"`sfs {name}`"
                 for name, made in commands_of(app, whole)
-                if any(option in each.opts for each in made.params)
+                if any(meant in each.opts for each in made.params)
             ]
         if option in ("-o", "--out") and command == "sfs convert":
             hint = f"the store is the last argument: sfs convert FILE STORE; {hint}"
         elif of is not None:
             value = f"{of.word}PATH" if of.begins else f"NAME,{of.parameter}=VALUE"
             hint = f"it is a parameter now: {flag(of.of)} {value}"
+        elif f"`{command}`" in takers:
+            hint = near(meant, [meant]) + hint
         elif takers:
-            hint = f"an option of {listed(takers)}; {hint}"
+            hint = f"{meant} is an option of {listed(takers)}; {hint}"
         else:
-            meant = _MEANT.get(option)
-            hint = near(meant or option, [meant] if meant else error.possibilities or ()) + hint
+            hint = near(option, error.possibilities or ()) + hint
     name = getattr(getattr(error, "param", None), "name", None)
     return UsageError(what[:1].lower() + what[1:200], where=command, hint=hint, option=name or ())
 

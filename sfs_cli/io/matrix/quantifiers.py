@@ -58,18 +58,19 @@ def counts_of(names: Sequence[str]) -> str | None:
 def cleaned(names: Sequence[str], known: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     """Return the names of a table of featureCounts without folders and ``.sorted.bam``, and a note.
 
-    In R folders end in points, as ``X.home.me.bam.P01.sorted.bam``, and the ids are ``GeneID``.
+    In R folders end in points, and X is before them, as in ``X.home.me.bam.P01.sorted.bam``; the
+    ids may be ``GeneID``.
 
     Other tables, and names that would be the same then, are left as they are, and so are those of
     which more are `known` from other files, as DESeq2 asks for.
     """
     lead, own = names[:6], names[6:]
     found = [_ALIGNED.sub("", name.replace("\\", "/")) for name in own]
-    if any("/" in name for name in found):
+    shared = commonprefix(found)  # noqa: RUF071 (no paths)
+    if shared.startswith("X.") and found != [*own]:
+        found = [name[shared.rfind(".") + 1 :] for name in found]
+    else:
         found = [name.rpartition("/")[2] for name in found]
-    elif found != [*own]:
-        folders = commonprefix(found).rfind(".") + 1  # noqa: RUF071 (no paths)
-        found = [name[folders:] for name in found]
     of_counts = [name.lower() for name in lead] == [name.lower() for name in _FEATURE_COUNTS]
     if not of_counts or found == [*own] or len({*found}) < len(own) or "" in found:
         return names, []
