@@ -20,6 +20,7 @@ from sfs_cli.io.files.likeness import OF_VALUES
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
     annotations_among,
+    are_lists,
     is_like_number,
     may_be_numbers,
 )
@@ -199,12 +200,13 @@ def sample_classes(var: Mapping[str, Iterable[str]]) -> str | None:
 def refuse_numbers(columns: Mapping[str, Sequence[str]], where: object) -> None:
     """Refuse texts that are numbers for the most part: these are values of a sample.
 
-    Not those whose name is that of an annotation: chromosomes and ids may be numbers.
+    Not those whose name is that of an annotation: chromosomes and ids may be numbers; nor lists.
     """
     for name, texts in columns.items():
         known = {text for text in texts[:LOOKED_AT] if text not in NULL_TOKENS}
         numbers = sorted(filter(is_like_number, known))
-        if numbers and 2 * len(numbers) >= len(known) and not may_be_numbers(name):
+        fits = may_be_numbers(name) or are_lists(texts[:LOOKED_AT])
+        if numbers and 2 * len(numbers) >= len(known) and not fits:
             raise InputError(
                 f"column {name!r} holds {counted(len(numbers), 'number')} as text "
                 f"({listed(numbers, 3)})",

@@ -50,6 +50,7 @@ _LIKE_MISSING = re.compile(
     r"(?!\+$)[\W_]*|<?\W*(?:n\W?[adfq]\W?|l?lo[dq]|b[dq]l|missing|unknown|not (?:detected|found))",
     re.I,
 )
+_LIST = re.compile(r"\d+(?:;\d+)*")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
 _OF_A_MATRIX = "a matrix has row ids in its first column and values in the others"
@@ -119,6 +120,16 @@ def are_texts(values: Iterable[str]) -> bool:
     """Say whether values are texts: none is meant as a number, and not all as missing."""
     known = {value for value in values if value not in NULL_TOKENS}
     return not any(map(is_like_number, known)) and not all(map(_LIKE_MISSING.fullmatch, known))
+
+
+def are_lists(values: Iterable[str]) -> bool:
+    """Say whether several values are lists of whole numbers, and the others such numbers.
+
+    MaxQuant lists the numbers of peptides, and the ids of other tables, of the proteins of a group.
+    """
+    known = [value for value in values if value not in NULL_TOKENS]
+    lists = sum(";" in value for value in known)
+    return lists > 1 and all(map(_LIST.fullmatch, known))
 
 
 def sniff_delimiter(header: str, row: str, suffix: str) -> str | None:
@@ -753,7 +764,8 @@ def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
     """
     # a number may be that of a sample, such as P_val_1
     of_test = "val" in name.lower() and not re.search(r"\d", name)
-    if _plain(name) in _ANNOTATIONS or (of_test and names_p_values(name)):
+    of_table = name.endswith((" IDs", " site positions"))  # of MaxQuant
+    if _plain(name) in _ANNOTATIONS or of_table or (of_test and names_p_values(name)):
         return "sure"
     return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 

@@ -30,6 +30,7 @@ from sfs_cli.io.files.table import (
     DECIMAL_COMMA,
     DELIMITERS,
     NULL_TOKENS,
+    are_lists,
     are_texts,
     count_named,
     is_decimal,
@@ -147,7 +148,7 @@ class Layout:
     ids: int = 0  # position of the row ids; if not the first, the first field numbers the rows
     quoting: bool = True  # whether fields may stand in double quotes
     decimal: str = "."  # before the digits of a fraction: a point, a comma, or `_EITHER`
-    unused: frozenset[str] = frozenset()  # columns that are left out: what is no number there is 0
+    unused: tuple[int, ...] = ()  # columns of values that are left out: what is no number is 0
 
     @cached_property
     def values(self) -> Sequence[int]:
@@ -213,7 +214,7 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
             layout = replace(layout, decimal=comma)
             notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
     columns = [*enumerate(zip(*rows))][: layout.named]
-    texts = [at for at, column in columns if at and are_texts(column)]
+    texts = [at for at, column in columns if at and (are_texts(column) or are_lists(column))]
     empty = [at for at, column in columns if at and _NULLS.issuperset(column)]
     texts = sorted(texts + _texts_below(replace(layout, beside=(*texts, *empty)), empty))
     if not texts or len(rows) < 2:
@@ -243,9 +244,10 @@ def _texts_below(layout: Layout, empty: list[int]) -> list[int]:
             read_header(stream)
         while empty and (chunk := stream.read_chunk(_LOOK_BYTES)):
             stops = _stops(chunk, layout)
-            known = {at: {*_texts(chunk, layout, stops, at)} - _NULLS for at in empty}
-            texts += [at for at, found in known.items() if found and are_texts(found)]
-            empty = [at for at, found in known.items() if not found]
+            known = {at: _texts(chunk, layout, stops, at) for at in empty}
+            begun = {at: found for at, found in known.items() if not _NULLS.issuperset(found)}
+            texts += [at for at, found in begun.items() if are_texts(found) or are_lists(found)]
+            empty = [at for at in empty if at not in begun]
     return texts
 
 
@@ -303,7 +305,8 @@ class DelimitedReader(MatrixReader):
 
     def _parsed(self) -> Iterator[RowBlock]:
         workers = min(pa.cpu_count(), _MAX_WORKERS)
-        layout = replace(self.layout, unused=frozenset(self.unused))
+        unused = (at for at, name in enumerate(self.column_ids) if name in self.unused)
+        layout = replace(self.layout, unused=tuple(unused))
         pending: deque[Future[RowBlock]] = deque()
         with ThreadPoolExecutor(workers, thread_name_prefix="sfs-text") as pool:
             try:
@@ -397,15 +400,14 @@ def _texts(chunk: Chunk, layout: Layout, stops: np.ndarray, at: int) -> list[str
 def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndarray:
     """Parse the values of a chunk, one in a line, to an array of shape (rows, columns)."""
     n_columns = len(layout.column_ids)
-    unused = [at for at, name in enumerate(layout.column_ids) if name in layout.unused]
     try:
         try:
             parsed = _parse_column(column, layout.decimal)
         except pa.ArrowInvalid:
-            if not unused:
+            if not layout.unused:
                 raise
             fields = column.split(b"\n")
-            for at in unused:
+            for at in layout.unused:
                 fields[at::n_columns] = map(_number_or_none, fields[at::n_columns])
             column = b"\n".join(fields)
             parsed = _parse_column(column, layout.decimal)
@@ -425,8 +427,8 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
         return layout.place(chunk.first_line + row, column)
 
     values = parsed.reshape(-1, n_columns)
-    if unused:  # else what no sample that is used lacks would be missing
-        values = values.copy()
+    if layout.unused:  # else what no sample that is used lacks would be missing
+        values, unused = values.copy(), [*layout.unused]
         values[:, unused] = np.nan_to_num(values[:, unused], posinf=math.inf, neginf=-math.inf)
     return cast_values(values, dtype, where)
 

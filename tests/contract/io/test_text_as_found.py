@@ -231,7 +231,7 @@ def protein_groups(path: Path) -> Path:
     """Write a table of 240 groups; flags and lists of numbers first occur far below."""
     n = 240
     ids = pd.Index([f"P{i:05d};Q{i:05d}" for i in range(n)], name="Protein IDs")
-    frame = pd.DataFrame({"Peptide counts (all)": ["3;1"] * n, "Gene names": "G1;G2"}, ids)
+    frame = pd.DataFrame({"Gene names": "G1;G2"}, ids)
     frame["Score"] = 1.5
     frame[LFQ] = np.random.default_rng(4).normal(25, 2, (n, 4)).round(4)
     for at, name in enumerate(("Only identified by site", "Reverse", "Potential contaminant")):
@@ -254,6 +254,22 @@ def test_flags_that_begin_far_below_and_columns_that_are_left_out_are_no_values(
     alone = sfs_cli.rank(clean, rows="features", labels=labels, method="t-test")
     pd.testing.assert_frame_equal(table[["score"]], alone.table[["score"]], check_names=False)
     assert "--samples intersect" in refused(path)
+
+
+def test_lists_of_numbers_are_annotations(tmp_path):
+    n = 240
+    counts = {
+        "Peptide counts (all)": ["5", "3;1", "3;2;12"] * (n // 3),
+        "Best MS/MS": ["7;1" if j > 150 else "" for j in range(n)],  # below what is looked at
+        "Oxidation (M) site IDs": ["5;6" if j == 200 else "5" for j in range(n)],
+    }
+    frame = pd.DataFrame({"s1": range(n), **counts, "s2": 0.5}, [f"P{j}" for j in range(n)])
+    frame.to_csv(path := tmp_path / "proteinGroups.txt", sep="\t")
+    table = sfs_cli.rank(path, method="variance").table
+    assert table.loc["P200", [*counts]].tolist() == ["3;2;12", "7;1", "5;6"]
+    frame.iloc[:, 1] = ["3;1"] + ["5"] * (n - 1)  # one alone is a slip
+    frame.to_csv(path, sep="\t")
+    assert "'3;1' is not a number" in refused(path)
 
 
 def test_a_column_without_any_value_stays_a_sample(tmp_path):
