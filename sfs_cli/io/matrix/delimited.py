@@ -38,7 +38,6 @@ from sfs_cli.io.files.table import (
     is_index_name,
     is_like_number,
     is_number,
-    is_value,
     may_be_numbers,
     read_header,
     refuse_unnamed,
@@ -148,7 +147,7 @@ class Layout:
     ids: int = 0  # position of the row ids; if not the first, the first field numbers the rows
     quoting: bool = True  # whether fields may stand in double quotes
     decimal: str = "."  # before the digits of a fraction: a point, a comma, or `_EITHER`
-    unused: tuple[int, ...] = ()  # columns of values that are left out: what is no number is 0
+    unused: tuple[int, ...] = ()  # columns of values that are left out, which are 0 beside text
 
     @cached_property
     def values(self) -> Sequence[int]:
@@ -408,7 +407,7 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
                 raise
             fields = column.split(b"\n")
             for at in layout.unused:
-                fields[at::n_columns] = map(_number_or_none, fields[at::n_columns])
+                fields[at::n_columns] = [b""] * len(fields[at::n_columns])
             column = b"\n".join(fields)
             parsed = _parse_column(column, layout.decimal)
     except pa.ArrowInvalid as error:
@@ -431,10 +430,6 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
         values, unused = values.copy(), [*layout.unused]
         values[:, unused] = np.nan_to_num(values[:, unused], posinf=math.inf, neginf=-math.inf)
     return cast_values(values, dtype, where)
-
-
-def _number_or_none(field: bytes) -> bytes:
-    return field if is_value(field.decode("utf-8", "replace").strip(BLANKS + '"')) else b""
 
 
 def _parse_column(column: bytes, decimal: str) -> np.ndarray:

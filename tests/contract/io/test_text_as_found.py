@@ -256,6 +256,18 @@ def test_flags_that_begin_far_below_and_columns_that_are_left_out_are_no_values(
     assert "--samples intersect" in refused(path)
 
 
+def test_texts_of_columns_that_are_left_out_may_look_like_other_numbers(tmp_path):
+    values = np.arange(30.0).reshape(6, 5) ** 2
+    frame = pd.DataFrame(values, [f"g{i}" for i in range(6)], list("abcde"))
+    labels = pd.Series(list("xxyy"), list("abcd"))
+    how = {"labels": labels, "samples": "intersect", "method": "t-test", "transform": "log1p"}
+    expected = sfs_cli.rank(frame, rows="features", **how).table
+    frame.astype(object).assign(e=["1,5", "<2", "3", "", "oops", "1 2"]).to_csv(
+        path := tmp_path / "m.tsv", sep="\t"
+    )
+    pd.testing.assert_frame_equal(sfs_cli.rank(path, decimal="point", **how).table, expected)
+
+
 def test_lists_of_numbers_are_annotations(tmp_path):
     n = 240
     counts = {
@@ -265,7 +277,7 @@ def test_lists_of_numbers_are_annotations(tmp_path):
     }
     frame = pd.DataFrame({"s1": range(n), **counts, "s2": 0.5}, [f"P{j}" for j in range(n)])
     frame.to_csv(path := tmp_path / "proteinGroups.txt", sep="\t")
-    table = sfs_cli.rank(path, method="variance").table
+    table = sfs_cli.rank(path, method="variance", transform="log1p").table
     assert table.loc["P200", [*counts]].tolist() == ["3;2;12", "7;1", "5;6"]
     frame.iloc[:, 1] = ["3;1"] + ["5"] * (n - 1)  # one alone is a slip
     frame.to_csv(path, sep="\t")
