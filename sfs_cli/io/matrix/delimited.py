@@ -43,7 +43,7 @@ from sfs_cli.io.files.table import (
     refuse_unnamed,
     split_fields,
 )
-from sfs_cli.io.files.text import Chunk, LineStream, chunk_lines, decode, number_array, repeated
+from sfs_cli.io.files.text import Chunk, LineStream, decode, number_array, repeated
 from sfs_cli.io.matrix.base import (
     CONVERT,
     Annotations,
@@ -459,12 +459,12 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
 
 def _without_id(line: int, layout: Layout) -> InputError:
     """Return the error for rows without an id, the first of which is on a line."""
-    count = 0
+    count, at, sign, blank = 0, layout.ids, layout.delimiter.encode(), f'{BLANKS}"'.encode()
     with LineStream(layout.path, first=True) as stream:
         while chunk := stream.read_chunk(_LOOK_BYTES):
-            for at, text in chunk_lines(chunk, layout.path):
-                fields = split_fields(text, layout.delimiter, f"{layout.path}, line {at}")
-                count += at >= line and not "".join(fields[layout.ids : layout.ids + 1])
+            for number, row in enumerate(chunk.text.split(b"\n"), chunk.first_line):
+                field = b"".join(row.split(sign, at + 1)[at : at + 1])
+                count += number >= line and row.strip(b"\r") != b"" and not field.strip(blank)
     return InputError(
         "a row has no id" if count == 1 else f"{count:,} rows have no id",
         where=f"{layout.path}, line {line}" + ", the first of them" * (count > 1),
