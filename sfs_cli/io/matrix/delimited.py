@@ -213,23 +213,26 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
             layout = replace(layout, decimal=comma)
             notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
     columns = [*enumerate(zip(*rows))][: layout.named]
-    texts = [at for at, column in columns if at and (are_texts(column) or are_lists(column))]
+    texts = [at for at, column in columns if at and are_texts(column)]
+    lists = [at for at, column in columns if at and are_lists(column)]
     empty = [at for at, column in columns if at and _NULLS.issuperset(column)]
-    texts = sorted(texts + _texts_below(replace(layout, beside=(*texts, *empty)), empty))
-    if not texts or len(rows) < 2:
+    known = texts + lists
+    beside = sorted(known + _texts_below(replace(layout, beside=(*known, *empty)), empty))
+    if not beside or len(rows) < 2:
         return layout
-    if len(texts) == layout.named - 1:
+    if len(beside) == layout.named - 1:
         raise InputError(
-            f"no column has numbers: {listed([layout.names[at] for at in texts], 8)}",
+            f"no column has numbers: {listed([layout.names[at] for at in beside], 8)}",
             where=layout.path,
             hint="a matrix has row ids in its first column and values in the others",
         )
     counts = ([str(i + k) for i in range(len(rows))] for k in (0, 1))
-    if is_index_name(layout.names[0]) and [row[0] for row in rows] in counts:
+    if texts and is_index_name(layout.names[0]) and [row[0] for row in rows] in counts:
         named = layout.names[texts[0]]
         notes.append(f"the first column numbers the rows: ids are those of {named!r}")
-        layout = replace(layout, ids=texts.pop(0))
-    return replace(layout, beside=tuple(texts))
+        layout = replace(layout, ids=texts[0])
+        beside.remove(texts[0])
+    return replace(layout, beside=tuple(beside))
 
 
 def _texts_below(layout: Layout, empty: list[int]) -> list[int]:

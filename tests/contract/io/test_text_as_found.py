@@ -284,6 +284,15 @@ def test_lists_of_numbers_are_annotations(tmp_path):
     assert "'3;1' is not a number" in refused(path)
 
 
+def test_flags_and_lists_are_no_ids_of_rows_that_are_numbered(tmp_path):
+    n = 240
+    frame = pd.DataFrame({"ids": ["3;1"] * n, "s1": 2.5, "s2": 1.5}, [str(i) for i in range(n)])
+    frame["Reverse"] = ["+" if i == 150 else "" for i in range(n)]
+    frame.to_csv(path := tmp_path / "m.tsv", sep="\t")
+    values, texts, _ = read(path)
+    assert ([*texts], [*values.index[:2]]) == (["ids", "Reverse"], ["0", "1"])
+
+
 def test_a_column_without_any_value_stays_a_sample(tmp_path):
     path = tmp_path / "m.tsv"
     FRAME.assign(s1=np.nan).to_csv(path, sep="\t")
