@@ -543,8 +543,8 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     elif layout.decimal == ",":
         hint = "the file has decimal commas: write all numbers with them, and missing ones as NA"
     else:
-        hint = "write missing values as NA or leave them empty; a column that is no sample is "
-        hint += "left out by a table of the samples: --labels FILE:COLUMN and --samples intersect"
+        hint = "write missing values as NA or leave them empty; remove a column that is no sample, "
+        hint += "or rank with --labels FILE:COLUMN of the samples and --samples intersect"
     return InputError(
         f"{text!r} is not a number", where=layout.place(chunk.first_line + row, at), hint=hint
     )

@@ -98,6 +98,7 @@ LATE = "id,what,b\n" + "".join(f"h{i},NA,1\n" for i in range(100))
         ("a,b,c\n1.5,2.5,3\n2.5,4.5,5\n", "first column holds values"),
         ("id,a,b\ng1,1,2\ng2,1,oops\n", "line 3, column 'b'"),
         ("id,a,b\ng1,1,2\ng2,1,oops\n", "'oops' is not a number"),
+        ("id,a,b\ng1,1,2\ng2,1,oops\n", "remove a column that is no sample"),  # of inspect, too
         ("id;a;b\ng1;1,5;2,5\n", "decimal commas"),
         (f'{LATE}g1,1,2\ng2,c,"a, b"\n', "the field 'a, b' holds a comma"),
     ],
