@@ -216,6 +216,10 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             )
 
 
+_MEANT = dict.fromkeys(("--pair", "--pairs", "--paired"), "--block")
+"""Options that other programs have, and what does it here."""
+
+
 def _usage_error(error: click.ClickException, first: str) -> UsageError:
     """Return an error of click in the form of all others; `first` is the first argument."""
     from sfs_cli.options.fields import flag, options_of
@@ -228,21 +232,24 @@ def _usage_error(error: click.ClickException, first: str) -> UsageError:
     hint = f"`{command} --help` lists the arguments and options"
     if isinstance(error, click.NoSuchOption):
         what, option = f"unknown option {error.option_name}", error.option_name
+        meant = _MEANT.get(option, option)
         # a parameter, which was an option of its own in version 0
         of = next((o for o in options_of(RankConfig) if o.of and flag(o.name) == option), None)
         with click.Context(app) as whole:
             takers = [
                 f"`sfs {name}`"
                 for name, made in commands_of(app, whole)
-                if any(option in each.opts for each in made.params)
+                if any(meant in each.opts for each in made.params)
             ]
         if option in ("-o", "--out") and command == "sfs convert":
             hint = f"the output is the last argument: sfs convert FILE OUTPUT; {hint}"
         elif of is not None:
             value = f"{of.word}PATH" if of.begins else f"NAME,{of.parameter}=VALUE"
             hint = f"it is a parameter now: {flag(of.of)} {value}"
+        elif f"`{command}`" in takers:
+            hint = near(meant, [meant]) + hint
         elif takers:
-            hint = f"an option of {listed(takers)}; {hint}"
+            hint = f"{meant} is an option of {listed(takers)}; {hint}"
         else:
             hint = near(option, error.possibilities or ()) + hint
     name = getattr(getattr(error, "param", None), "name", None)

@@ -16,9 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.io.files.likeness import OF_VALUES
 from sfs_cli.io.files.table import (
     NULL_TOKENS,
     annotations_among,
+    are_lists,
     is_like_number,
     may_be_numbers,
 )
@@ -84,16 +86,6 @@ Reasons = dict[int, str]
 """Why columns seem to be no samples, by their positions."""
 
 
-_MEASURE = (
-    r"(?:raw|expected|est|estimated|norm|normali[sz]ed)(?:[ ._-]?(?:counts?|reads))?|counts?|reads"
-    r"|(?:log2?[ ._-]?)?(?:[fr]pkm|tpm|cpm|rpm)|log2?|vst|rlog|zscore|rma|ibaq"
-    r"|(?:lfq[ ._-]?)?intensity|(?:avg[ ._-]?)?signal|detection(?:[ ._-]?p[ ._-]?val(?:ue)?)?"
-)
-_SEPARATED = (
-    re.compile(rf"(?P<sample>.+?)[ ._-]+(?P<kind>{_MEASURE})", re.IGNORECASE),
-    re.compile(rf"(?P<kind>{_MEASURE})[ ._-]+(?P<sample>.+)", re.IGNORECASE),
-)
-"""S1_count, and Intensity S1: a sample, and what kind of values the column has."""
 _MAY_BE_SAMPLES = {"", "norm", "log", "est", "estimated", "expected", "raw"}
 """P1 and P1_norm may be a tumour and the normal tissue beside it."""
 
@@ -157,7 +149,7 @@ def kinds_of(names: Sequence[str]) -> dict[str, dict[str, int]]:
     Kinds are told by how names begin, or end; "" are names without. Empty where the samples have
     one kind of values each, as nearly all tables do.
     """
-    for pattern in _SEPARATED if LEAST_SAMPLES < len(names) <= MOST_COLUMNS else ():
+    for pattern in OF_VALUES if LEAST_SAMPLES < len(names) <= MOST_COLUMNS else ():
         parts = [pattern.fullmatch(name) for name in names]
         samples = [found["sample"] if found else name for found, name in zip(parts, names)]
         times, kinds = Counter(samples), dict[str, dict[str, int]]()
@@ -208,12 +200,13 @@ def sample_classes(var: Mapping[str, Iterable[str]]) -> str | None:
 def refuse_numbers(columns: Mapping[str, Sequence[str]], where: object) -> None:
     """Refuse texts that are numbers for the most part: these are values of a sample.
 
-    Not those whose name is that of an annotation: chromosomes and ids may be numbers.
+    Not those whose name is that of an annotation: chromosomes and ids may be numbers; nor lists.
     """
     for name, texts in columns.items():
         known = {text for text in texts[:LOOKED_AT] if text not in NULL_TOKENS}
         numbers = sorted(filter(is_like_number, known))
-        if numbers and 2 * len(numbers) >= len(known) and not may_be_numbers(name):
+        fits = may_be_numbers(name) or are_lists(texts[:LOOKED_AT])
+        if numbers and 2 * len(numbers) >= len(known) and not fits:
             raise InputError(
                 f"column {name!r} holds {counted(len(numbers), 'number')} as text "
                 f"({listed(numbers, 3)})",

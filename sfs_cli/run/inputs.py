@@ -48,7 +48,7 @@ from sfs_cli.options.fields import flag, split_words
 from sfs_cli.run import sample_ids
 from sfs_cli.run.columns import refuse_numbers, sample_classes
 from sfs_cli.run.config import matrix_files, refuse_annotation
-from sfs_cli.run.needs import memory_budget, thread_count
+from sfs_cli.run.needs import memory_budget, needed, thread_count
 from sfs_cli.store.build import COARSE, LARGEST_EXACT, BuildOptions, build
 from sfs_cli.store.collapse import WAYS, Collapsed
 from sfs_cli.store.disk import open_store, read_manifest
@@ -354,6 +354,9 @@ def peek(
         rows, why = decide(reader, cast(Any, config.rows), known_samples)
         if isinstance(reader, LeavesOut):
             _leave_out(reader, rows == "features", known_samples)
+            only_known = config.samples == "intersect" and "some-labels" not in needed(config)
+            if rows == "features" and known_samples and only_known:
+                reader.unused = {*reader.column_ids} - {*known_samples}
         reader = _summed(config, reader, rows)
     except BaseException:
         reader.close()

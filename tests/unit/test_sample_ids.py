@@ -58,6 +58,18 @@ def test_samples_of_which_there_are_several_kinds_are_told():
     there, samples = ["S1", "S2", "S3"], ["S1_count", "S2_count", "S1_fpkm", "S2_fpkm", "S4_fpkm"]
     for one, other in ((there, samples), (samples, there)):
         assert hint(one, other).startswith("2 stand for several, as S1 for S1_count, S1_fpkm")
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("{}.AVG_Signal", "{}.Detection Pval"),  # GenomeStudio
+        ("Intensity {}", "LFQ intensity {}"),  # MaxQuant
+    ],
+)
+def test_kinds_of_values_whose_names_are_two_words_are_told(kinds):
+    samples = [kind.format(sample) for sample in ("S1", "S2") for kind in kinds]
+    assert hint(["S1", "S2"], samples).startswith("2 stand for several, as S1 for ")
     assert "stand for" not in hint(["S1", "S2", "S3", "S4"], ["S1_count", "S1_fpkm", "x"])
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from operator import itemgetter
 from os.path import commonprefix
 
@@ -17,6 +18,16 @@ from sfs_cli.errors import listed
 
 SHORTEST = 6
 """Characters that are enough to tell ids by their beginning."""
+_MEASURE = (
+    r"(?:raw|expected|est|estimated|norm|normali[sz]ed)(?:[ ._-]?(?:counts?|reads))?|counts?|reads"
+    r"|(?:log2?[ ._-]?)?(?:[fr]pkm|tpm|cpm|rpm)|log2?|vst|rlog|zscore|rma|ibaq"
+    r"|(?:lfq[ ._-]?)?intensity|(?:avg[ ._-]?)?signal|detection(?:[ ._-]?p[ ._-]?val(?:ue)?)?"
+)
+OF_VALUES = (
+    re.compile(rf"^(?P<sample>.+?)[ ._-]+(?P<kind>{_MEASURE})$", re.IGNORECASE),
+    re.compile(rf"^(?P<kind>{_MEASURE})[ ._-]+(?P<sample>.+)$", re.IGNORECASE),
+)
+"""S1_count, and Intensity S1: a sample, and what kind of values the column has."""
 
 
 def likely_change(ids: Sequence[str], known: Sequence[str]) -> str | None:
@@ -39,8 +50,9 @@ def likely_change(ids: Sequence[str], known: Sequence[str]) -> str | None:
         if 2 * (count - found) >= missed:
             return f"{count:,} would be found if {condition}"
     # several kinds of values of a sample, S1_count and S1_fpkm; or several samples of a donor
-    part = _without(r"[\W_]+[^\W_]+$")
-    for few, many in ((wanted, among), (among, wanted)):
+    parts: list[Callable[[str], str]] = [_without(r"[\W_]+[^\W_]+$")]
+    parts += [partial(each.sub, r"\g<sample>") for each in OF_VALUES]
+    for part, (few, many) in product(parts, ((wanted, among), (among, wanted))):
         times = Counter(map(part, many))
         several = sorted(name for name in few if times[name] > 1)
         if 2 * (len(several) - found) >= missed:

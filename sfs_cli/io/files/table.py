@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NULL_TOKENS = (
-    *("", "NA", "NaN", "nan", "NAN", "N/A", "n/a", "null", "NULL", "#N/A", "None", "na"),
+    *("", "NA", "NaN", "nan", "NAN", "N/A", "n/a", "null", "NULL", "None", "na"),
+    *("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),  # of spreadsheets
     # of the clinical tables of TCGA
     *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Discrepancy]"),
     "'--",  # of those of the GDC
@@ -47,8 +48,10 @@ _SOFT = re.compile(r"!platform_|\^(?:database|series|sample|platform)\b", re.I)
 ABOVE = 50
 """Lines of text that may stand above the first row of numbers, besides comments."""
 _LIKE_MISSING = re.compile(
-    r"[\W_]*|<?\W*(?:n\W?[adfq]\W?|l?lo[dq]|b[dq]l|missing|unknown|not (?:detected|found))", re.I
+    r"(?!\+$)[\W_]*|<?\W*(?:n\W?[adfq]\W?|l?lo[dq]|b[dq]l|missing|unknown|not (?:detected|found))",
+    re.I,
 )
+_LIST = re.compile(r"\d+(?:;\d+)*")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 ONE_COLUMN = "there is only one column: no tab, comma, semicolon or space divides the lines"
 _OF_A_MATRIX = "a matrix has row ids in its first column and values in the others"
@@ -118,6 +121,16 @@ def are_texts(values: Iterable[str]) -> bool:
     """Say whether values are texts: none is meant as a number, and not all as missing."""
     known = {value for value in values if value not in NULL_TOKENS}
     return not any(map(is_like_number, known)) and not all(map(_LIKE_MISSING.fullmatch, known))
+
+
+def are_lists(values: Iterable[str]) -> bool:
+    """Say whether several values are lists of whole numbers, and the others such numbers.
+
+    MaxQuant lists the numbers of peptides, and the ids of other tables, of the proteins of a group.
+    """
+    known = [value for value in values if value not in NULL_TOKENS]
+    lists = sum(";" in value for value in known)
+    return lists > 1 and all(map(_LIST.fullmatch, known))
 
 
 def sniff_delimiter(header: str, row: str, suffix: str) -> str | None:
@@ -327,7 +340,12 @@ def _check_names(names: list[str], where: str) -> None:
             where=where,
             hint="the first line must hold the ids of the columns: add it",
         )
-    refuse_unnamed(names, 1, where)
+    refuse_unnamed(names[: max(count_named(names), 2)], 1, where)
+
+
+def count_named(names: Sequence[str]) -> int:
+    """Return the number of columns up to the last with a name: empty ones may follow it."""
+    return max((at for at, name in enumerate(names, 1) if name), default=1)
 
 
 def refuse_unnamed(names: list[str], first: int, where: str) -> None:
@@ -483,7 +501,7 @@ def read_table(path: str | Path) -> TextTable:
         )
     with LineStream(path) as stream:
         header = read_header(stream, of_table=True)
-        _refuse_repeated(header.names, path)
+        _refuse_repeated(header.names[: count_named(header.names)], path)
         table = read_rows(stream, header.names, header.delimiter)
         comments = all(text.startswith("#") for _, text in header.skipped)
         return table if comments else replace(table, titles=str(header))
@@ -542,7 +560,7 @@ def read_rows(
     """Read the rest of a file as a table, without blank lines; rows have as many fields as names.
 
     `hint` says what to do about a row that has another number; `comments` are lines that begin
-    with ``#``, which are skipped.
+    with ``#``, which are skipped. Empty columns without names at the end are left out.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -598,11 +616,15 @@ def read_rows(
     columns = [pc.utf8_trim(column, BLANKS) for column in columns]
     # a comparison with a text would import pandas first
     filled = reduce(pc.or_, [pc.binary_length(column).cast("bool") for column in columns])
+    named = count_named(names)
+    for column in columns[named:]:
+        if used := pc.indices_nonzero(pc.binary_length(column)).to_pylist():
+            refuse_unnamed([*names], named, f"{stream.path}, line {lines[used[0]]}")
     rows: Sequence[int] = range(first, first + len(table))
     if blank or not pc.all(filled).as_py():
         columns = [column.filter(filled) for column in columns]
         rows = lines[np.from_dlpack(pc.indices_nonzero(filled))].tolist()
-    return TextTable(stream.path, Texts(names, columns), rows, "line")
+    return TextTable(stream.path, Texts(names[:named], columns), rows, "line")
 
 
 def read_unnamed(
@@ -715,7 +737,7 @@ _OF_GENES = (
     "length genelength transcriptlength exonlength effectivelength efflength lengthbp entrezid "
     "entrezgene entrezgeneid ncbigeneid geneid hgncid genename genesymbol genetype genebiotype "
     "biotype description chromosome chromosomename seqname seqnames strand genestart geneend "
-    "startposition endposition gccontent percentagegccontent percentagegenegccontent"
+    "probeid startposition endposition gccontent percentagegccontent percentagegenegccontent"
 )
 _OF_TESTS = (
     "logfc log2fc log2foldchange foldchange avglogfc avglog2fc lfcse basemean aveexpr logcpm "
@@ -747,7 +769,8 @@ def annotation_of(name: str) -> Literal["sure", "maybe", ""]:
     """
     # a number may be that of a sample, such as P_val_1
     of_test = "val" in name.lower() and not re.search(r"\d", name)
-    if _plain(name) in _ANNOTATIONS or (of_test and names_p_values(name)):
+    of_table = name.endswith((" IDs", " site positions"))  # of MaxQuant
+    if _plain(name) in _ANNOTATIONS or of_table or (of_test and names_p_values(name)):
         return "sure"
     return "maybe" if _plain(name) in _LIKE_ANNOTATIONS else ""
 

@@ -122,6 +122,10 @@ class ByteStream(Closes):
         self.compression = next((c for magic, c in _MAGIC.items() if head.startswith(magic)), None)
         self._stream = pa.CompressedInputStream(stream, c) if (c := self.compression) else stream
 
+    def has_formulas_alone(self) -> bool:
+        """Say that text has none, unlike a `SheetStream`."""
+        return False
+
     def read(self, size: int) -> bytes:
         """Return the next ``size`` bytes, fewer only at the end, and none after it."""
         import pyarrow as pa
@@ -210,6 +214,7 @@ class LineStream(Closes):
         self.line = 1
         self._bytes = text_bytes(path)
         self.sheets = self._bytes.sheets
+        self.has_formulas_alone = self._bytes.has_formulas_alone
         if len(self.sheets) > 1 and not first:
             raise InputError(
                 f"the workbook has several sheets: {listed(list(self.sheets), 20)}",

@@ -7,7 +7,10 @@ the row. A workbook is read as a whole.
 from __future__ import annotations
 
 import io
+import re
+import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,7 +38,8 @@ class SheetStream:
         seen = SheetVisibleEnum.Visible  # hidden ones are read by name alone
         try:
             # not by its path: the names of files are not trusted
-            book = CalamineWorkbook.from_filelike(io.BytesIO(path.read_bytes()))
+            self._file = io.BytesIO(path.read_bytes())
+            book = CalamineWorkbook.from_filelike(self._file)
             known = {each.name: each.visible == seen for each in book.sheets_metadata}
             wanted = [name for name in known if (known[name] if sheet is None else name == sheet)]
             cells = {name: book.get_sheet_by_name(name) for name in wanted}
@@ -48,8 +52,22 @@ class SheetStream:
         if not self.sheets:
             hint = f"its sheets are {listed(book.sheet_names, 20)}"
             raise InputError("the workbook has no such sheet with cells", where=path, hint=hint)
-        self._lines = _lines(cells[next(iter(self.sheets))])
+        chosen = next(iter(self.sheets))
+        self._place = f"xl/worksheets/sheet{[*known].index(chosen) + 1}.xml"
+        self._lines = _lines(cells[chosen])
         self._rest = b""
+
+    def has_formulas_alone(self) -> bool:
+        """Tell whether no formula of the sheet has been computed.
+
+        openpyxl leaves their values empty, XlsxWriter writes 0, and both ask the program that opens
+        the workbook to compute all.
+        """
+        with suppress(zipfile.BadZipFile, KeyError), zipfile.ZipFile(self._file) as archive:
+            if b'fullCalcOnLoad="1"' in archive.read("xl/workbook.xml"):
+                values = {*re.findall(rb"</f>(?:<v>([^<]*))?", archive.read(self._place))}
+                return bool(values) and values <= {b"", b"0"}
+        return False
 
     def read(self, size: int) -> bytes:
         """Return up to ``size`` bytes, and none at the end."""

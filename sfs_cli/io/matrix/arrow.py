@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -59,6 +59,8 @@ class TableReader(MatrixReader):
 
     ``groups`` are the positions of the columns that are decoded together.
     """
+
+    unused: Collection[str] = ()  # types say what is text
 
     def __init__(self, path: Path, name: str, source: TableSource, options: ReadOptions) -> None:
         self.path = path

@@ -107,6 +107,7 @@ class LeavesOut(MatrixReader, Protocol):
 
     names: Sequence[str]  # of all columns
     left_out: Sequence[str] = ()  # these columns, and lines of text below the names
+    unused: Collection[str] = ()  # columns whose values nothing uses, set before the first block
 
     @property
     def beside(self) -> Sequence[str]:

@@ -12,7 +12,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -30,7 +30,9 @@ from sfs_cli.io.files.table import (
     DECIMAL_COMMA,
     DELIMITERS,
     NULL_TOKENS,
+    are_lists,
     are_texts,
+    count_named,
     is_decimal,
     is_id_name,
     is_index_name,
@@ -38,6 +40,7 @@ from sfs_cli.io.files.table import (
     is_number,
     may_be_numbers,
     read_header,
+    refuse_unnamed,
     split_fields,
 )
 from sfs_cli.io.files.text import Chunk, LineStream, decode, number_array, repeated
@@ -57,12 +60,15 @@ _NEWLINE, _QUOTE = ord("\n"), ord('"')
 _LOOK_ROWS, _LOOK_BYTES = 100, 1 << 18
 """Rows by which columns of text are known; where they are longer so many bytes, but two rows."""
 _LIKE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d*|[+-]?\d{1,3}(?:,\d{3}){2,}")
+_THOUSANDS = re.compile(
+    r"[+-]?\d{1,3}(?:(?:,\d{3})+\.\d*|(?:,\d{3}){2,}|(?:\.\d{3})+,\d*|(?:\.\d{3}){2,})"
+)
 _PLAIN_FIELDS = (
     "take quotes, line ends and carriage returns out of names and values; quotes may stand around "
     'a whole field, and one within it is written twice ("5"" end")'
 )
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_NULLS = frozenset(NULL_TOKENS)
 _EITHER = ",."  # sheets: their numbers have points, and texts that are numbers commas
 _OF_STAR = b"N_unmapped\t"  # the first line of its ReadsPerGene.out.tab, without a header
 _QUOTED_COMMA = re.compile(r'"[+-]?\d+(?:,\d+)+(?:\.\d*)?"')
@@ -80,6 +86,12 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
     """
     stream = LineStream(path, first=True)
     with releasing(stream.close), _naming_sheets(stream):
+        if stream.has_formulas_alone():
+            raise InputError(
+                "the formulas of the sheet have no values, as no program has computed them",
+                where=path,
+                hint="open the workbook in a spreadsheet program and save it there",
+            )
         first = stream.peek_line() or b""
         header = None if first.startswith(_OF_STAR) else read_header(stream)
         if header is None or counts_of(header.names) is not None:
@@ -88,6 +100,8 @@ def open_text(path: Path, options: ReadOptions) -> DelimitedReader:
         layout = Layout(path, header.delimiter, names)
         notes = [str(header)] if header.skipped else []
         notes += renamed
+        if without := len(names) - layout.named:
+            notes.append(f"left out: {counted(without, 'empty column')} without a name at the end")
         if len(stream.sheets) > 1:
             name, *others = stream.sheets
             notes.append(f"sheet {name} of {path.name} is read, and not {listed(others, 20)}")
@@ -133,12 +147,18 @@ class Layout:
     ids: int = 0  # position of the row ids; if not the first, the first field numbers the rows
     quoting: bool = True  # whether fields may stand in double quotes
     decimal: str = "."  # before the digits of a fraction: a point, a comma, or `_EITHER`
+    unused: tuple[int, ...] = ()  # columns of values that are left out, which are 0 beside text
 
     @cached_property
     def values(self) -> Sequence[int]:
         """Positions of the values."""
         others = {0, self.ids, *self.beside}
-        return [at for at in range(len(self.names)) if at not in others]
+        return [at for at in range(self.named) if at not in others]
+
+    @cached_property
+    def named(self) -> int:
+        """How many fields there are up to the last with a name; those after it are empty."""
+        return count_named(self.names)
 
     @cached_property
     def runs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -166,8 +186,9 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
     sign, width = layout.delimiter.encode(), len(layout.names)
     values = b"".join(line.partition(sign)[2].replace(sign, b"\n") + b"\n" for line in lines)
     with suppress(pa.ArrowInvalid):
-        _parse_column(values, layout.decimal)
-        return layout
+        parsed = _parse_column(values, layout.decimal)
+        if not np.isnan(parsed[: width - 1]).any():
+            return layout
     # what follows is slow, and needed only where some value is no number
     rows: list[list[str]] = []
     for raw in lines:
@@ -191,21 +212,45 @@ def _look_at(stream: LineStream, layout: Layout, options: ReadOptions, notes: li
                 )
             layout = replace(layout, decimal=comma)
             notes.append(f"decimal commas: {commas[0]} is read as {commas[0].replace(',', '.')}")
-    texts = [at for at, column in enumerate(zip(*rows)) if at and are_texts(column)]
-    if not texts or len(rows) < 2:
+    columns = [*enumerate(zip(*rows))][: layout.named]
+    texts = [at for at, column in columns if at and are_texts(column)]
+    lists = [at for at, column in columns if at and are_lists(column)]
+    empty = [at for at, column in columns if at and _NULLS.issuperset(column)]
+    known = texts + lists
+    beside = sorted(known + _texts_below(replace(layout, beside=(*known, *empty)), empty))
+    if not beside or len(rows) < 2:
         return layout
-    if len(texts) == width - 1:
+    if len(beside) == layout.named - 1:
         raise InputError(
-            f"no column has numbers: {listed([layout.names[at] for at in texts], 8)}",
+            f"no column has numbers: {listed([layout.names[at] for at in beside], 8)}",
             where=layout.path,
             hint="a matrix has row ids in its first column and values in the others",
         )
     counts = ([str(i + k) for i in range(len(rows))] for k in (0, 1))
-    if is_index_name(layout.names[0]) and [row[0] for row in rows] in counts:
+    if texts and is_index_name(layout.names[0]) and [row[0] for row in rows] in counts:
         named = layout.names[texts[0]]
         notes.append(f"the first column numbers the rows: ids are those of {named!r}")
-        layout = replace(layout, ids=texts.pop(0))
-    return replace(layout, beside=tuple(texts))
+        layout = replace(layout, ids=texts[0])
+        beside.remove(texts[0])
+    return replace(layout, beside=tuple(beside))
+
+
+def _texts_below(layout: Layout, empty: list[int]) -> list[int]:
+    """Return which columns that are `empty` in the first rows are texts: their first values are.
+
+    Such are flags, as the + of MaxQuant's contaminants.
+    """
+    texts = list[int]()
+    with LineStream(layout.path, first=True) as stream:
+        if empty:
+            read_header(stream)
+        while empty and (chunk := stream.read_chunk(_LOOK_BYTES)):
+            stops = _stops(chunk, layout)
+            known = {at: _texts(chunk, layout, stops, at) for at in empty}
+            begun = {at: found for at, found in known.items() if not _NULLS.issuperset(found)}
+            texts += [at for at, found in begun.items() if are_texts(found) or are_lists(found)]
+            empty = [at for at in empty if at not in begun]
+    return texts
 
 
 class DelimitedReader(MatrixReader):
@@ -213,6 +258,7 @@ class DelimitedReader(MatrixReader):
 
     format = "text"
     left_out: Sequence[str] = ()
+    unused: Collection[str] = ()
 
     def __init__(self, stream: LineStream, layout: Layout, options: ReadOptions) -> None:
         self.path = layout.path
@@ -261,6 +307,8 @@ class DelimitedReader(MatrixReader):
 
     def _parsed(self) -> Iterator[RowBlock]:
         workers = min(pa.cpu_count(), _MAX_WORKERS)
+        unused = (at for at, name in enumerate(self.column_ids) if name in self.unused)
+        layout = replace(self.layout, unused=tuple(unused))
         pending: deque[Future[RowBlock]] = deque()
         with ThreadPoolExecutor(workers, thread_name_prefix="sfs-text") as pool:
             try:
@@ -271,7 +319,7 @@ class DelimitedReader(MatrixReader):
                     while len(pending) > ahead:
                         yield pending.popleft().result()
                     dtype = self._options.dtype
-                    pending.append(pool.submit(_parse_chunk, chunk, self.layout, dtype))
+                    pending.append(pool.submit(_parse_chunk, chunk, layout, dtype))
                 while pending:
                     yield pending.popleft().result()
             finally:
@@ -280,6 +328,13 @@ class DelimitedReader(MatrixReader):
 
 def _parse_chunk(chunk: Chunk, layout: Layout, dtype: str) -> RowBlock:
     stops = _stops(chunk, layout)
+    if layout.named < len(layout.names):
+        ends = zip(stops[:, layout.named - 1].tolist(), stops[:, -1].tolist())
+        blank = f'{layout.delimiter}{BLANKS}"'.encode()
+        for row, (before, stop) in enumerate(ends):
+            if chunk.text[before:stop].strip(blank):
+                where = f"{layout.path}, line {chunk.first_line + row}"
+                refuse_unnamed([*layout.names], layout.named, where)
     lows, highs = layout.runs  # of which each begins after another field
     pairs = zip(stops[:, lows - 1].ravel().tolist(), stops[:, highs].ravel().tolist())
     pieces = [chunk.text[before + 1 : stop + 1] for before, stop in pairs]
@@ -321,8 +376,7 @@ def _stops(chunk: Chunk, layout: Layout) -> np.ndarray:
 def _row_ids(chunk: Chunk, layout: Layout, stops: np.ndarray) -> list[str]:
     ids = _texts(chunk, layout, stops, layout.ids)
     if "" in ids:
-        where = f"{layout.path}, line {chunk.first_line + ids.index('')}"
-        raise InputError("a row has no id", where=where, hint="give the row an id or remove it")
+        raise _without_id(chunk.first_line + ids.index(""), layout)
     return ids
 
 
@@ -347,11 +401,20 @@ def _texts(chunk: Chunk, layout: Layout, stops: np.ndarray, at: int) -> list[str
 
 def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndarray:
     """Parse the values of a chunk, one in a line, to an array of shape (rows, columns)."""
+    n_columns = len(layout.column_ids)
     try:
-        parsed = _parse_column(column, layout.decimal)
+        try:
+            parsed = _parse_column(column, layout.decimal)
+        except pa.ArrowInvalid:
+            if not layout.unused:
+                raise
+            fields = column.split(b"\n")
+            for at in layout.unused:
+                fields[at::n_columns] = [b""] * len(fields[at::n_columns])
+            column = b"\n".join(fields)
+            parsed = _parse_column(column, layout.decimal)
     except pa.ArrowInvalid as error:
         raise _not_a_number(column, chunk, layout) from error
-    n_columns = len(layout.column_ids)
     if parsed.size % n_columns or parsed.size // n_columns != chunk.text.count(b"\n"):
         rows = chunk.text.split(b"\n")
         odd = (i for i, r in enumerate(rows) if b"\r" in r.rstrip(b"\r") or r.count(b'"') % 2)
@@ -365,7 +428,11 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
         row, column = divmod(position, n_columns)
         return layout.place(chunk.first_line + row, column)
 
-    return cast_values(parsed.reshape(-1, n_columns), dtype, where)
+    values = parsed.reshape(-1, n_columns)
+    if layout.unused:  # else what no sample that is used lacks would be missing
+        values, unused = values.copy(), [*layout.unused]
+        values[:, unused] = np.nan_to_num(values[:, unused], posinf=math.inf, neginf=-math.inf)
+    return cast_values(values, dtype, where)
 
 
 def _parse_column(column: bytes, decimal: str) -> np.ndarray:
@@ -391,6 +458,21 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
 
 # What follows describes the first thing that is wrong in a chunk. It runs once, after parsing has
 # failed, so it may be slow.
+
+
+def _without_id(line: int, layout: Layout) -> InputError:
+    """Return the error for rows without an id, the first of which is on a line."""
+    count, at, sign, blank = 0, layout.ids, layout.delimiter.encode(), f'{BLANKS}"'.encode()
+    with LineStream(layout.path, first=True) as stream:
+        while chunk := stream.read_chunk(_LOOK_BYTES):
+            for number, row in enumerate(chunk.text.split(b"\n"), chunk.first_line):
+                field = b"".join(row.split(sign, at + 1)[at : at + 1])
+                count += number >= line and row.strip(b"\r") != b"" and not field.strip(blank)
+    return InputError(
+        "a row has no id" if count == 1 else f"{count:,} rows have no id",
+        where=f"{layout.path}, line {line}" + ", the first of them" * (count > 1),
+        hint="give each row an id, or remove those without",
+    )
 
 
 def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:
@@ -447,12 +529,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
     row, at = divmod(low, n_columns)
     if values[low].count(b'"') % 2:
         return _bad_quotes(chunk, row, layout.path)
-    column_texts = [
-        each.decode("utf-8", "replace").strip().strip('"') for each in values[at::n_columns]
-    ]
-    text = column_texts[row]
+    text = values[low].decode("utf-8", "replace").strip().strip('"')
     if _THOUSANDS.fullmatch(text):
-        hint = "thousands marks are not supported: write 1234.5, not 1,234.5"
+        hint = "thousands marks are not supported: write 1234.5 or 1234,5 (not 1,234.5 or 1.234,5)"
     elif _LIKE_THOUSANDS.fullmatch(text):
         hint = "write the numbers without thousands marks; give --decimal comma if 1,234 is "
         hint += "between 1 and 2"
@@ -463,13 +542,9 @@ def _not_a_number(column: bytes, chunk: Chunk, layout: Layout) -> InputError:
         )
     elif layout.decimal == ",":
         hint = "the file has decimal commas: write all numbers with them, and missing ones as NA"
-    elif are_texts(column_texts):
-        hint = (
-            f"column {layout.column_ids[at]!r} holds text: remove it, or move a row that has a "
-            "text there to the first 100"
-        )
     else:
-        hint = "write missing values as NA or leave them empty"
+        hint = "write missing values as NA or leave them empty; remove a column that is no sample, "
+        hint += "or rank with --labels FILE:COLUMN of the samples and --samples intersect"
     return InputError(
         f"{text!r} is not a number", where=layout.place(chunk.first_line + row, at), hint=hint
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import product
+from os.path import commonprefix
 from pathlib import Path
 
 from sfs_cli.display import shown
@@ -72,12 +73,21 @@ def counts_of(names: Sequence[str]) -> str | None:
 def cleaned(names: Sequence[str], known: Sequence[str]) -> tuple[Sequence[str], list[str]]:
     """Return the names of a table of featureCounts without folders and ``.sorted.bam``, and a note.
 
+    In R folders end in points, and X is before them, as in ``X.home.me.bam.P01.sorted.bam``; the
+    ids may be ``GeneID``.
+
     Other tables, and names that would be the same then, are left as they are, and so are those of
     which more are `known` from other files, as DESeq2 asks for.
     """
-    lead, own = tuple(names[:6]), names[6:]
-    found = [_ALIGNED.sub("", name.replace("\\", "/").rpartition("/")[2]) for name in own]
-    if lead != _FEATURE_COUNTS or found == [*own] or len({*found}) < len(own) or "" in found:
+    lead, own = names[:6], names[6:]
+    found = [_ALIGNED.sub("", name.replace("\\", "/")) for name in own]
+    shared = commonprefix(found)  # noqa: RUF071 (no paths)
+    if shared.startswith("X.") and found != [*own]:
+        found = [name[shared.rfind(".") + 1 :] for name in found]
+    else:
+        found = [name.rpartition("/")[2] for name in found]
+    of_counts = [name.lower() for name in lead] == [name.lower() for name in _FEATURE_COUNTS]
+    if not of_counts or found == [*own] or len({*found}) < len(own) or "" in found:
         return names, []
     if len({*own} & {*known}) > len({*found} & {*known}):
         return names, []

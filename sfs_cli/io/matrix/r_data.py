@@ -20,13 +20,16 @@ from sfs_cli.io.matrix.stored import checked_csr
 if TYPE_CHECKING:
     import pandas as pd
 
+
 _EXPORT = (
-    'write it from R: x <- readRDS("FILE"); write.table(as.matrix(x), "matrix.tsv", sep="\\t", '
-    "quote=FALSE, col.names=NA) (of an experiment: as.matrix(assay(x)))"
+    'write it from R: {}; write.table(as.matrix(x), "matrix.tsv", sep="\\t", quote=FALSE, '
+    "col.names=NA) (of an experiment: as.matrix(assay(x)))"
 )
+_OF_RDS, _OF_RDATA = 'x <- readRDS("FILE")', 'print(load("FILE")); x <- NAME'
+_NEEDED = f", or {_EXPORT.format(_OF_RDS)}"
 
 
-need_extra("rdata", "r", "reading saved R objects needs rdata", f", or {_EXPORT}")  # all below does
+need_extra("rdata", "r", "reading saved R objects needs rdata", _NEEDED)  # all below does
 
 
 def open_r_data(path: Path, options: ReadOptions) -> MatrixReader:
@@ -54,7 +57,7 @@ def _object(path: Path) -> Iterator[tuple[Any, str | None]]:
     from rdata.parser import RObjectType, parse_file
 
     file, name = split_member(path)
-    with read_errors(path, "saved R objects", _EXPORT), warnings.catch_warnings():
+    with read_errors(path, "saved R objects", _export(path)), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes that it has no constructor for
         parsed = parse_file(file)
         held = convert(parsed, {**DEFAULT_CLASS_MAP, **_CLASSES}, default_encoding="utf-8")
@@ -125,9 +128,15 @@ def _table(held: Any, assay: str | None, path: Path) -> Table:
     return Table(values, rows, columns, None if obs is None else False, obs, booleans=booleans)
 
 
+def _export(path: Path) -> str:
+    """Return how R writes a saved matrix as text."""
+    is_rds = split_member(path)[0].suffix.lower() == ".rds"
+    return _EXPORT.format(_OF_RDS if is_rds else _OF_RDATA)
+
+
 def _without_ids(path: Path) -> InputError:
     what = "this is no data frame with ids, and no matrix with names of its rows and columns"
-    return InputError(what, where=path, hint=_EXPORT)
+    return InputError(what, where=path, hint=_export(path))
 
 
 def _row_names(experiment: Any) -> Any:

@@ -26,6 +26,14 @@ COMMANDS = [
         "did you mean --transform",
         USAGE,
     ),
+    bad("another name", lambda f: ["rank", good(f), "--pairs", "x"], "--pairs", "--block?", USAGE),
+    bad(
+        "another name of an option of another command",
+        lambda f: ["inspect", good(f), "--pairs", "x"],
+        "--pairs",
+        "--block is an option of; sfs rank",
+        USAGE,
+    ),
     bad(
         "an option of another command",
         lambda f: ["rank", good(f), "--fdr", "0.05"],

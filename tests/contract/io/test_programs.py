@@ -144,6 +144,7 @@ MATRICES: dict[str, dict[str, Case]] = {
     },
     "workbooks (`.xlsx`, `.xlsm`, `.xlsb`, `.xls`, `.ods`)": {
         "pandas": written(FRAME.to_excel, "m.xlsx"),
+        "pandas .xlsm": written(FRAME.to_excel, "m.xlsm"),
         "LibreOffice .ods": made("calc.ods"),
         "LibreOffice .xls": made("calc.xls"),
     },

@@ -127,6 +127,13 @@ def test_other_objects_are_refused_with_what_to_do_in_r(saved, name, message, hi
     assert caught.value.where == str(saved(name))
 
 
+def test_what_save_wrote_is_loaded_in_r(saved):
+    path = saved("words.rds").rename(saved("words.rds").with_suffix(".RData"))
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.hint.startswith('write it from R: print(load("FILE")); x <- NAME;')
+
+
 @pytest.mark.parametrize("name", [n for n in FILES if n.startswith("matrix_")])
 def test_it_is_recognized_through_its_compression(saved, name):
     assert recognize(saved(name)).kind is Kind.R_DATA

@@ -41,6 +41,7 @@ def write(tmp_path):
         "Table S1. Patients,,\nid,label,age\ns1,tumour,4\ns2,normal,5\n",
         "My clinical table 2024\nid\tlabel\ns1\ttumour\ns2\tnormal\n",
         "id,label,note\ns1,tumour,x\n,,\n\ns2,normal,\n,,\n",
+        "id,label,,\ns1,tumour,,\ns2,normal,,\n",
     ],
 )
 def test_labels_of_many_dialects(write, text):
@@ -146,6 +147,7 @@ def test_parquet_labels(tmp_path, index):
         ("id\tlabel\ns1\tNA\n", "", "no sample has a label"),
         ("s1\ns2\n", "", "only one column"),
         ("id\tlabel\ns1\ta\n\ns2\n", "", "line 4"),
+        ("id\tlabel\t\ns1\ta\t\ns2\tb\tc\n", "", "line 3"),
         ('id\tlabel\ns1\ta\n\ns2\t"b\ns3\tc"\n', "", "line 4"),
         ('id\tlabel\ns1\t"a"\rs2\t"b"\n', "", "line 2"),
         (f'id\tlabel\ns1\t"{"x" * 200_000}"\n', "", "line 2"),

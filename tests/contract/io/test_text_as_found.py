@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sfs_cli
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.base import ReadOptions, open_matrix
 
@@ -219,3 +220,80 @@ def test_words_for_missing_values_make_no_annotation_and_no_line_of_units(tmp_pa
     frame.iloc[:, 2] = word
     frame.to_csv(tmp_path / "column.csv")
     assert f"{word!r} is not a number" in refused(tmp_path / "column.csv")
+
+
+# ---- proteinGroups.txt of MaxQuant ---------------------------------------------------------------
+
+LFQ = [f"LFQ intensity {name}" for name in "abcd"]
+
+
+def protein_groups(path: Path) -> Path:
+    """Write a table of 240 groups; flags and lists of numbers first occur far below."""
+    n = 240
+    ids = pd.Index([f"P{i:05d};Q{i:05d}" for i in range(n)], name="Protein IDs")
+    frame = pd.DataFrame({"Gene names": "G1;G2"}, ids)
+    frame["Score"] = 1.5
+    frame[LFQ] = np.random.default_rng(4).normal(25, 2, (n, 4)).round(4)
+    for at, name in enumerate(("Only identified by site", "Reverse", "Potential contaminant")):
+        frame[name] = ["+" if j == 150 + 20 * at else "" for j in range(n)]
+    frame["Oxidation (M) site IDs"] = [
+        "5" if j == 120 else "6;7" if j == 200 else "" for j in range(n)
+    ]
+    frame.to_csv(path, sep="\t")
+    return path
+
+
+def test_flags_that_begin_far_below_and_columns_that_are_left_out_are_no_values(tmp_path):
+    path = protein_groups(tmp_path / "proteinGroups.txt")
+    labels = pd.Series(["x", "x", "y", "y"], LFQ)
+    found = sfs_cli.rank(path, labels=labels, samples="intersect", method="t-test")
+    table = found.table
+    for name in ("Only identified by site", "Reverse", "Potential contaminant"):
+        assert (table[name] == "+").sum() == 1
+    clean = pd.read_csv(path, sep="\t", index_col=0)[LFQ]
+    alone = sfs_cli.rank(clean, rows="features", labels=labels, method="t-test")
+    pd.testing.assert_frame_equal(table[["score"]], alone.table[["score"]], check_names=False)
+    assert "--samples intersect" in refused(path)
+
+
+def test_texts_of_columns_that_are_left_out_may_look_like_other_numbers(tmp_path):
+    values = np.arange(30.0).reshape(6, 5) ** 2
+    frame = pd.DataFrame(values, [f"g{i}" for i in range(6)], list("abcde"))
+    labels = pd.Series(list("xxyy"), list("abcd"))
+    how = {"labels": labels, "samples": "intersect", "method": "t-test", "transform": "log1p"}
+    expected = sfs_cli.rank(frame, rows="features", **how).table
+    frame.astype(object).assign(e=["1,5", "<2", "3", "", "oops", "1 2"]).to_csv(
+        path := tmp_path / "m.tsv", sep="\t"
+    )
+    pd.testing.assert_frame_equal(sfs_cli.rank(path, decimal="point", **how).table, expected)
+
+
+def test_lists_of_numbers_are_annotations(tmp_path):
+    n = 240
+    counts = {
+        "Peptide counts (all)": ["5", "3;1", "3;2;12"] * (n // 3),
+        "Best MS/MS": ["7;1" if j > 150 else "" for j in range(n)],  # below what is looked at
+        "Oxidation (M) site IDs": ["5;6" if j == 200 else "5" for j in range(n)],
+    }
+    frame = pd.DataFrame({"s1": range(n), **counts, "s2": 0.5}, [f"P{j}" for j in range(n)])
+    frame.to_csv(path := tmp_path / "proteinGroups.txt", sep="\t")
+    table = sfs_cli.rank(path, method="variance", transform="log1p").table
+    assert table.loc["P200", [*counts]].tolist() == ["3;2;12", "7;1", "5;6"]
+    frame.iloc[:, 1] = ["3;1"] + ["5"] * (n - 1)  # one alone is a slip
+    frame.to_csv(path, sep="\t")
+    assert "'3;1' is not a number" in refused(path)
+
+
+def test_flags_and_lists_are_no_ids_of_rows_that_are_numbered(tmp_path):
+    n = 240
+    frame = pd.DataFrame({"ids": ["3;1"] * n, "s1": 2.5, "s2": 1.5}, [str(i) for i in range(n)])
+    frame["Reverse"] = ["+" if i == 150 else "" for i in range(n)]
+    frame.to_csv(path := tmp_path / "m.tsv", sep="\t")
+    values, texts, _ = read(path)
+    assert ([*texts], [*values.index[:2]]) == (["ids", "Reverse"], ["0", "1"])
+
+
+def test_a_column_without_any_value_stays_a_sample(tmp_path):
+    path = tmp_path / "m.tsv"
+    FRAME.assign(s1=np.nan).to_csv(path, sep="\t")
+    same(read(path)[0], FRAME.assign(s1=np.nan))

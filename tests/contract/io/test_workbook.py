@@ -6,6 +6,7 @@ import datetime
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 import xlsxwriter
 
@@ -91,6 +92,38 @@ def test_texts_of_a_sheet_may_have_decimal_commas_beside_its_numbers(tmp_path):
     assert ids == ["g1", "g2", "g3"]
     np.testing.assert_array_equal(values, [[1.25, 7.5], [2, -3.5], [1e-7, np.nan]])
     assert "decimal commas: 1,25 is read as 1.25" in notes
+
+
+def test_a_blank_cell_far_right_makes_no_samples(tmp_path):
+    rows = [["id", "s1", "s2"], ["g1", 1.5, 2, None, None, " "], ["g2", 2, 3]]
+    path = write(tmp_path / "m.xlsx", {"a": rows})
+    reader = read_all(path)[2]
+    assert (list(reader.column_ids), len(reader.notes)) == (["s1", "s2"], 1)
+    rows[2] += [None, None, 7]
+    with pytest.raises(InputError, match="column 4 has no id") as caught:
+        matrix_of(write(path, {"a": rows}))
+    assert caught.value.where == f"{path}, line 3"
+
+
+@pytest.mark.parametrize("program", ["openpyxl", "XlsxWriter"])
+def test_formulas_that_no_program_has_computed_are_refused(tmp_path, program):
+    rows = [["id", "s1", "s2"], ["g1", 1.5, "=B2*2"], ["g2", 2.5, "=B3*2"]]
+    path = tmp_path / "m.xlsx"
+    if program == "openpyxl":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(path)
+    else:
+        write(path, {"a": rows})
+    with pytest.raises(InputError, match="formulas of the sheet have no values"):
+        matrix_of(path)
+
+
+def test_formulas_with_values_are_values(tmp_path):
+    rows = [["id", "s1", "s2"], ["g1", 1.5, "#NUM!"], ["g2", 2.5, 3]]
+    values = matrix_of(write(tmp_path / "m.xlsx", {"a": rows}))[2]
+    np.testing.assert_array_equal(values, [[1.5, np.nan], [2.5, 3]])
 
 
 def test_the_first_sheet_is_the_matrix_and_others_are_named(tmp_path):

@@ -238,3 +238,8 @@ def test_the_matrix_of_feature_counts(sfs: Sfs, tmp_path: Path) -> None:
     lead = ["Geneid", "Chr", "Start", "End", "Strand", "Length"]
     for own in (["a/x.bam", "b/x.bam"], ["x", "y"]):
         assert cleaned([*lead, *own], []) == ([*lead, *own], [])
+    in_r = ["GeneID", *lead[1:]]
+    own = [f"X.home.me.bam.{name}.sorted.bam" for name in SAMPLES]
+    assert cleaned([*in_r, *own], [])[0] == [*in_r, *SAMPLES]
+    points = ["mouse.WT", "mouse.KO"]  # no folders
+    assert cleaned([*lead, *(f"{name}.bam" for name in points)], [])[0] == [*lead, *points]
