@@ -52,8 +52,9 @@ HELD, FULL = 1 / 16, 1 / 2
 """Few samples hold a feature with a sum x^4 above the first and, as it was before covariates were
 taken out, a ``(sum |x|)^2`` below this part of the dimensions that these leave. Of normal features
 that is 2 / pi of them, and below a half of one feature in ten at most."""
-POWER, STEPS, FINEST = 1 / 2, 12, 3e-4
-"""The power of distances whose sum is made small, in so many steps, as if none were smaller."""
+POWER, STEPS, FINEST = 1 / 2, 16, 1e-8
+"""The power of distances whose sum is made small, in so many steps, as if none were smaller. Values
+that are the usual one are so to less than `permutation.TIE`: orders of these change no ratio."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 2_000_000
@@ -113,6 +114,8 @@ class Judge:
     ) -> None:
         self.least = least
         self.permutations = Permutations(ratio, draws, seed, blocks)
+        # orders within blocks change nothing that is taken out of these alone
+        self.beside = ratio.design.shape[1] >= (1 if blocks is None else len(np.unique(blocks)))
         self.moments: RatioMoments | None = None
         self.settled = min(SETTLED, EFFORT / max(1, self.permutations.effort))
         if null == "moments" and blocks is None:
@@ -153,7 +156,7 @@ class Judge:
             some = rows[low : low + together]
             x = unit(values[some])
             self._permute(some, x, spread[some], found)
-            if self.permutations.ratio.adjusted:
+            if self.beside:
                 self._permute_before(some, x, found)
         np.maximum(found.p, self.least, out=found.p)
         return found

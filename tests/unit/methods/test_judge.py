@@ -179,6 +179,33 @@ def test_features_of_a_few_values_are_found_as_they_were() -> None:
     assert np.mean(np.abs(found - expected).max(axis=1) < 1e-3) > 0.9
 
 
+def test_a_value_of_one_sample_is_as_rare_as_the_sample() -> None:
+    """The best place of n has p = 1 / n, as where no covariates are taken out."""
+    rng, n = np.random.default_rng(1), 20
+    Q, _ = orthonormal(rng.normal(size=(4, n)))
+    places = np.column_stack([3 * Q.T * np.sqrt(n), rng.normal(size=(n, 3))])
+    tested = residual_ratio("spec", DenseSimilarity(similarities.rbf(places)), Q)
+    x = np.eye(n) - 1 / n - Q.T @ Q
+    made = [Judge(tested, "permutation", 10_000, seed) for seed in range(10)]
+    best = made[0].permutations.ratios(judge.unit(x)).argmin()
+    p = [each.test(x[[best]]).p[0] for each in made]
+    assert np.mean(p) == pytest.approx(1 / n, rel=0.3)
+
+
+def test_blocks_alone_are_no_covariates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Orders stay within them, so residuals are permuted as the features are."""
+    rng, n = np.random.default_rng(3), 24
+    pair = np.arange(n) // 2
+    blocks = np.vstack([pair == each for each in range(1, n // 2)])
+    for others in (0, 1):
+        asked = []
+        monkeypatch.setattr(Judge, "_permute_before", lambda *given: asked.append(given))
+        Q, _ = orthonormal(np.vstack([blocks, rng.normal(size=(others, n))]))
+        tested = residual_ratio("spec", graph_of(n, 0), Q)
+        Judge(tested, "permutation", 20, 0, pair).test(rng.normal(size=(3, n)))
+        assert len(asked) == others
+
+
 def test_p_values_of_normal_features_are_those_of_permuted_residuals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
