@@ -192,18 +192,17 @@ def test_a_value_of_one_sample_is_as_rare_as_the_sample() -> None:
     assert np.mean(p) == pytest.approx(1 / n, rel=0.3)
 
 
-def test_blocks_alone_are_no_covariates(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("others", [0, 1])
+def test_blocks_alone_are_no_covariates(others: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Orders stay within them, so residuals are permuted as the features are."""
-    rng, n = np.random.default_rng(3), 24
+    rng, n, asked = np.random.default_rng(3), 24, []
+    monkeypatch.setattr(Judge, "_permute_before", lambda *given: asked.append(given))
     pair = np.arange(n) // 2
     blocks = np.vstack([pair == each for each in range(1, n // 2)])
-    for others in (0, 1):
-        asked = []
-        monkeypatch.setattr(Judge, "_permute_before", lambda *given: asked.append(given))
-        Q, _ = orthonormal(np.vstack([blocks, rng.normal(size=(others, n))]))
-        tested = residual_ratio("spec", graph_of(n, 0), Q)
-        Judge(tested, "permutation", 20, 0, pair).test(rng.normal(size=(3, n)))
-        assert len(asked) == others
+    Q, _ = orthonormal(np.vstack([blocks, rng.normal(size=(others, n))]))
+    tested = residual_ratio("spec", graph_of(n, 0), Q)
+    Judge(tested, "permutation", 20, 0, pair).test(rng.normal(size=(3, n)))
+    assert len(asked) == others
 
 
 def test_p_values_of_normal_features_are_those_of_permuted_residuals(
