@@ -30,7 +30,7 @@ from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer, rank_rows
 from sfs_cli.methods.significance.judge import ENOUGH, HOW, PERMUTATION, Judge, Judged, unit
 from sfs_cli.methods.significance.permutation import TIE, counted, rounds_up_to
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of_columns
-from sfs_cli.methods.significance.tested import told_columns, warnings_of
+from sfs_cli.methods.significance.tested import told_columns
 from sfs_cli.methods.welch import WelchScorer, welch
 
 MOST = 100_000
@@ -75,7 +75,6 @@ class PermutedTest(Scorer):
         most, context = draws or MOST, problem.context
         ratio = ratio_of_test(test, problem)
         judge = Judge(ratio, null, most, context.seed, context.blocks, least)
-        self.warnings += warnings_of(judge, problem)
         self.judge: Judge | WelchJudge = judge
         if isinstance(test, WelchScorer):
             self.judge = WelchJudge(judge, problem.codes, most, context.seed)

@@ -10,7 +10,6 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Arrays, BlockLike, pieces
 from sfs_cli.errors import counted
-from sfs_cli.graph.similarity import name_samples
 from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.kernel import centered_copy
 from sfs_cli.methods.shared import SIGNIFICANT
@@ -82,7 +81,6 @@ class TestedScorer(GraphTest):
             self.facts["permutations"] = permutations
         most, context = permutations or MOST_PERMUTATIONS, problem.context
         self.judge = Judge(self.ratio, null, most, context.seed, context.blocks, least)
-        self.warnings += warnings_of(self.judge, problem)
 
     def score_block(self, block: BlockLike) -> Arrays:
         """Return what the scorer finds, the names of `Judged`, and ``unusual``, each (b,)."""
@@ -136,22 +134,6 @@ class TestedScorer(GraphTest):
                 "fewer samples: such p-values say which samples these are, and hardly anything "
                 f"about the feature; --min-samples {LEAST_VALUES} leaves out those of which it is 0"
             )
-
-
-def warnings_of(judge: Judge, problem: Problem) -> list[str]:
-    """Warn of samples with much leverage, where for these hardly a p-value can be small."""
-    heavy, n = np.flatnonzero(judge.heavy), problem.n_samples
-    if not (judge.few and len(heavy)):
-        return []
-    verb, these = ("has", "this sample") if len(heavy) == 1 else ("have", "these samples")
-    return [
-        f"--adjust has {counted(judge.covariates, 'column')} of covariates for {n} samples, of "
-        f"which {len(heavy)} {verb} much leverage "
-        f"({name_samples(heavy, problem.context.matrix.ids.samples)}): "
-        f"{len(heavy)}/{n} = {len(heavy) / n:.2g} is added to p-values, and hardly any is below "
-        f"it; adjust for fewer covariates, or leave {these} out (without a value of a covariate, "
-        "--samples intersect does)"
-    ]
 
 
 def tested_columns(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -15,7 +14,6 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity
 from sfs_cli.methods.significance import judge, permuted
-from sfs_cli.methods.significance import tested as tested_scores
 from sfs_cli.methods.significance.judge import EXTRAPOLATION, MOMENTS, PERMUTATION, Judge
 from sfs_cli.methods.significance.permuted import WelchJudge
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of
@@ -149,15 +147,17 @@ def _at_least(x: np.ndarray, least: float) -> np.ndarray:
     return Judge(ratio(graph_of(60, 2)), "moments", 3000, 1, least=least).test(x).p
 
 
-@pytest.mark.parametrize(("n", "covariates", "seed"), [(40, 1, 6), (17, 5, 6), (25, 8, 1)])
-def test_values_of_samples_with_leverage_are_not_significant_by_themselves(
-    n: int, covariates: int, seed: int
+@pytest.mark.parametrize(
+    ("n", "covariates", "paired"), [(40, 1, False), (20, 4, False), (25, 8, False), (24, 1, True)]
+)
+def test_few_values_are_not_significant_because_covariates_spread_them(
+    n: int, covariates: int, paired: bool
 ) -> None:
-    """Residuals of a value that covariates spread over the samples that follow them."""
-    rng = np.random.default_rng(seed)
-    log_normal, others = np.exp(1.5 * rng.normal(size=n)), rng.normal(size=(covariates - 1, n))
-    Q, _ = orthonormal(np.vstack([log_normal, others]))
-    assert np.square(Q).sum(axis=0).max() > judge.LEVERAGE
+    """On a graph that follows covariates: of permuted residuals up to 20 times too many are."""
+    rng, pair = np.random.default_rng(6), np.arange(n) // 2
+    pairs = [(pair == each).astype(float) for each in range(1, n // 2)] if paired else []
+    skewed, others = np.exp(1.5 * rng.normal(size=n)), rng.normal(size=(covariates - 1, n))
+    Q, _ = orthonormal(np.vstack([*pairs, skewed, others]))
     places = np.column_stack([3 * Q.T * np.sqrt(n), rng.normal(size=(n, 3))])
     tested = residual_ratio("spec", DenseSimilarity(similarities.rbf(places)), Q)
     x = np.where(rng.random((1000, n)) < 0.25, np.exp(rng.normal(size=(1000, n))), 0)
@@ -168,45 +168,57 @@ def test_values_of_samples_with_leverage_are_not_significant_by_themselves(
         assert (p <= level).mean() <= 1.1 * level + 3 * np.sqrt(level / len(p))
 
 
-@pytest.mark.parametrize(
-    ("n", "paired", "others", "blocked"),
-    [
-        (24, True, 1, False),
-        (12, True, 2, False),
-        (8, True, 0, False),
-        (24, True, 1, True),
-        (22, False, 3, False),
-        (24, False, 5, False),
-    ],
-)
-def test_no_p_value_of_an_ordinary_design_has_a_floor(
-    n: int, paired: bool, others: int, blocked: bool
-) -> None:
-    rng, pair = np.random.default_rng(0), np.arange(n) // 2
-    pairs = [(pair == each).astype(float) for each in range(1, n // 2)] if paired else []
-    Q, _ = orthonormal(np.vstack([*pairs, *rng.normal(size=(others, n))]))
+def test_features_of_a_few_values_are_found_as_they_were() -> None:
+    rng, n = np.random.default_rng(1), 24
+    Q, _ = orthonormal(rng.normal(size=(3, n)))
+    x = np.zeros((30, n))
+    for each in x:
+        each[rng.choice(n, 4, replace=False)] = rng.exponential(size=4) + 0.5
+    found = judge.sparsest(x - x.mean(axis=1, keepdims=True) - x @ Q.T @ Q, Q.T)
+    expected = x / np.linalg.norm(x, axis=1)[:, None]
+    assert np.mean(np.abs(found - expected).max(axis=1) < 1e-3) > 0.9
+
+
+def test_a_value_of_one_sample_is_as_rare_as_the_sample() -> None:
+    """The best place of n has p = 1 / n, as where no covariates are taken out."""
+    rng, n = np.random.default_rng(1), 20
+    Q, _ = orthonormal(rng.normal(size=(4, n)))
+    places = np.column_stack([3 * Q.T * np.sqrt(n), rng.normal(size=(n, 3))])
+    tested = residual_ratio("spec", DenseSimilarity(similarities.rbf(places)), Q)
+    x = np.eye(n) - 1 / n - Q.T @ Q
+    made = [Judge(tested, "permutation", 10_000, seed) for seed in range(10)]
+    best = made[0].permutations.ratios(judge.unit(x)).argmin()
+    p = [each.test(x[[best]]).p[0] for each in made]
+    assert np.mean(p) == pytest.approx(1 / n, rel=0.3)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_blocks_alone_are_no_covariates(others: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Orders stay within them, so residuals are permuted as the features are."""
+    rng, n, asked = np.random.default_rng(3), 24, []
+    monkeypatch.setattr(Judge, "_permute_before", lambda *given: asked.append(given))
+    pair = np.arange(n) // 2
+    blocks = np.vstack([pair == each for each in range(1, n // 2)])
+    Q, _ = orthonormal(np.vstack([blocks, rng.normal(size=(others, n))]))
     tested = residual_ratio("spec", graph_of(n, 0), Q)
-    made = Judge(tested, "permutation", 20, 0, pair if blocked else None)
-    assert made.covariates == (others if blocked else len(Q))
-    assert not (made.few and made.heavy.any())
+    Judge(tested, "permutation", 20, 0, pair).test(rng.normal(size=(3, n)))
+    assert len(asked) == others
 
 
-def test_samples_that_no_p_value_can_be_small_with_are_named() -> None:
-    x = noise(17, 30, 0)
-    design, _ = orthonormal(np.vstack([np.arange(17) == 4, np.arange(17) % 2]))
-    found = problem("spec", x, graph_of(17, 0))
-    found = replace(found, context=replace(found.context, design=design))
-    prepare = METHODS["spec"].load("prepare")
-    assert prepare is not None
-    tested = tested_scores.TestedScorer(prepare(found), found, "permutation", 99)
-    (warning,) = tested.warnings
-    name = found.context.matrix.ids.samples[4]
-    assert "--adjust has 2 columns of covariates for 17 samples" in warning
-    assert f"1 has much leverage ({name}): 1/17 = 0.059 is added to p-values" in warning
-    residuals = x.T - x.T @ design.T @ design
-    assert tested.judge.test(residuals).p.min() > 1 / 17
-    found = replace(found, context=replace(found.context, design=design[1:]))
-    assert not tested_scores.TestedScorer(prepare(found), found, "permutation", 99).warnings
+def test_p_values_of_normal_features_are_those_of_permuted_residuals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng, n = np.random.default_rng(2), 22
+    Q, _ = orthonormal(rng.normal(size=(3, n)))
+    x = rng.normal(size=(500, n)) + 1.5 * rng.normal(size=(500, 1)) * (np.arange(n) % 2)
+    x -= x.mean(axis=1, keepdims=True)
+    x -= x @ Q.T @ Q
+    tested = Judge(residual_ratio("spec", graph_of(n, 0), Q), "permutation", 1000, 0)
+    p = tested.test(x).p
+    monkeypatch.setattr(tested, "_permute_before", lambda *_: None)
+    residuals = tested.test(x).p
+    assert (p >= residuals).all()
+    assert np.mean(p == residuals) > 0.95
 
 
 class Patterns:
