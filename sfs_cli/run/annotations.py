@@ -75,6 +75,18 @@ def groupings(
     return sorted(found, key=lambda each: not each.named)
 
 
+def pairs(matrix: Matrix, labels: Labels, spec: str | None) -> list[str]:
+    """Return the columns, as `groupings` names them, whose groups have a sample of each class."""
+    found, each = [], len(labels.classes)
+    for name, column in _columns(matrix, spec, bool).items():
+        codes = _codes(column, numbers=True, codes=True)
+        if each * (codes.max() + 1) == len(codes) and not {",", "="} & {*name}:
+            cells = np.unique(np.stack([codes, labels.codes]), axis=1)
+            if cells.shape[1] == len(codes) > each:
+                found.append(name)
+    return found
+
+
 def _columns(
     matrix: Matrix, spec: str | None, wanted: Callable[[str], object]
 ) -> dict[str, pa.ChunkedArray]:
