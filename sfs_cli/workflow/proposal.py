@@ -26,6 +26,7 @@ from sfs_cli.run.guards import id_labels
 from sfs_cli.run.load import loaded
 from sfs_cli.run.raw_values import raw_kind
 from sfs_cli.store.matrix import look
+from sfs_cli.workflow.pipes import as_given
 
 BESIDE = [f"{stem}.{end}" for stem in ("labels", "samples") for end in ("tsv", "csv", "txt")]
 """Files beside the matrix that may be the table of its samples."""
@@ -195,7 +196,7 @@ def _words(config: RankConfig, changes: dict[str, Any], opened: inputs.Opened) -
         except SfsError:
             return []
     declared = {o.name: o for o in options_of(RankConfig)}
-    words = command(replace(config, **config.unset(*changes)))
+    words = command(as_given(replace(config, **config.unset(*changes))))
     for name, value in changes.items():
         words += [] if value is None else declared[name].as_words(value)
     return [*words, "--out", "results"]

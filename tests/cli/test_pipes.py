@@ -85,6 +85,7 @@ def test_what_cannot_be_read_from_standard_input(tmp_path):
     with Path(matrix).open("rb") as file:
         done = subprocess.run([*MODULE, "inspect", "/dev/stdin"], stdin=file, capture_output=True)
     assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith(b"next: sfs rank - ")
 
 
 def test_a_named_pipe_is_an_error_and_not_waited_for(tmp_path, capfd):
