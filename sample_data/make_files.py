@@ -20,7 +20,8 @@ import pandas as pd
 HERE = Path(__file__).parent
 PAIRS = 8
 SIDE = 20
-READS, COUNTS_OF_A_CELL = 20e6, 10_000
+READS, COUNTS_OF_A_CELL = 20e6, 2_000
+DISPERSION = 0.07  # of a tissue, between patients
 
 
 def paired(labels: pd.DataFrame) -> pd.DataFrame:
@@ -36,16 +37,15 @@ def paired(labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts_of(expression: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Return counts whose means follow the values, which are logarithms, at unequal depth.
+    """Return counts whose means follow the values, which are log2, at unequal depth.
 
     The samples have `READS` counts in the mean.
     """
     depth = rng.uniform(0.5, 2, expression.shape[1])
-    means = 2 ** (2 * expression.to_numpy()) * depth
+    means = 2 ** expression.to_numpy() * depth
     means *= READS / means.sum(axis=0).mean()
-    return pd.DataFrame(
-        rng.negative_binomial(10, 10 / (10 + means)), expression.index, expression.columns
-    )
+    counts = rng.negative_binomial(1 / DISPERSION, 1 / (1 + DISPERSION * means))
+    return pd.DataFrame(counts, expression.index, expression.columns)
 
 
 def write_feature_counts(path: Path, counts: pd.DataFrame) -> None:
