@@ -21,7 +21,7 @@ from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
 from sfs_cli.options.grammar import command
 from sfs_cli.run import inputs
-from sfs_cli.run.annotations import Annotation, groupings, pairs
+from sfs_cli.run.annotations import REPLICATES, Annotation, groupings, pairs
 from sfs_cli.run.guards import id_labels
 from sfs_cli.run.load import loaded
 from sfs_cli.run.raw_values import raw_kind
@@ -59,7 +59,7 @@ def proposed(
     raw, cells = raw_kind(look(matrix)), opened.like_cells()[0]
     counts = raw is not None and raw.counts
     spec = config.labels or _beside(config, matrix.ids)
-    columns = groupings(matrix, None, spec)
+    columns = groupings(matrix, None, spec, per_class=REPLICATES)
     if config.files:  # each is a batch
         columns = [each._replace(batch=each.batch or each.spec == "obs:file") for each in columns]
     batches = [each for each in columns if each.batch]

@@ -259,6 +259,19 @@ def test_the_last_lines_are_the_proposal_and_what_else_is_possible(
     assert following == f"next: {proposal(['my data.csv'], capfd)['next_command']}"
 
 
+def test_three_samples_of_each_class_are_enough(
+    rng: Rng, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(bulk(rng)[:, :6], GENES, SAMPLES[:6]).to_csv("x.csv", index_label="gene")
+    labels = pd.DataFrame({"group": HALVES[:6]}, SAMPLES[:6])
+    labels.to_csv("labels.tsv", sep="\t", index_label="sample")
+    command = proposal(["x.csv"], capfd)["next_command"]
+    added = "--labels labels.tsv:group --method t-test --voom --min-count 10"
+    assert command == f"sfs rank x.csv {added} --out results"
+    check_that_it_runs(command, capfd)
+
+
 def test_a_table_of_other_samples_is_none_of_the_matrix(
     rng: Rng, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
