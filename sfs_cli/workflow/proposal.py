@@ -20,6 +20,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import options_of
 from sfs_cli.options.grammar import command
+from sfs_cli.options.paths import STANDARD_INPUT
 from sfs_cli.run import inputs
 from sfs_cli.run.annotations import REPLICATES, Annotation, groupings, pairs
 from sfs_cli.run.guards import id_labels
@@ -59,6 +60,8 @@ def proposed(
     raw, cells = raw_kind(look(matrix)), opened.like_cells()[0]
     counts = raw is not None and raw.counts
     spec = config.labels or _beside(config, matrix.ids)
+    if (as_given(config).labels or "").partition(":")[0] == STANDARD_INPUT:
+        spec = None  # which no second option can read
     columns = groupings(matrix, None, spec, per_class=REPLICATES)
     if config.files:  # each is a batch
         columns = [each._replace(batch=each.batch or each.spec == "obs:file") for each in columns]
@@ -82,7 +85,8 @@ def proposed(
     elif labels is None or not _are_classes(labels):
         changes |= {"labels": None} if config.labels else {}
         changes |= _chosen(matrix.ids, classes)
-        others = [each.spec for each in classes if each.spec not in changes.values()]
+        names = [(each.spec, each.spec.rpartition(":")[2]) for each in classes]
+        others = [name for name, column in names if not {name, column} & {*changes.values()}]
     survival = not {"event", "censored"}.isdisjoint(changes)
     if "labels" in changes:
         made = replace(config, **changes)

@@ -259,6 +259,14 @@ def test_the_last_lines_are_the_proposal_and_what_else_is_possible(
     assert following == f"next: {proposal(['my data.csv'], capfd)['next_command']}"
 
 
+def test_events_in_use_are_no_other_labels(
+    rng: Rng, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    events_beside(rng)
+    assert "other_labels" not in proposal(["x.csv"], capfd)
+
+
 def test_three_samples_of_each_class_are_enough(
     rng: Rng, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
