@@ -20,6 +20,8 @@ import pandas as pd
 HERE = Path(__file__).parent
 PAIRS = 8
 SIDE = 20
+READS, COUNTS_OF_A_CELL = 20e6, 2_000
+DISPERSION = 0.07  # of a tissue, between patients
 
 
 def paired(labels: pd.DataFrame) -> pd.DataFrame:
@@ -35,12 +37,15 @@ def paired(labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts_of(expression: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Return counts whose means follow the values, which are logarithms, at unequal depth."""
+    """Return counts whose means follow the values, which are log2, at unequal depth.
+
+    The samples have `READS` counts in the mean.
+    """
     depth = rng.uniform(0.5, 2, expression.shape[1])
-    means = 2 ** (2 * expression.to_numpy()) * depth
-    return pd.DataFrame(
-        rng.negative_binomial(10, 10 / (10 + means)), expression.index, expression.columns
-    )
+    means = 2 ** expression.to_numpy() * depth
+    means *= READS / means.sum(axis=0).mean()
+    counts = rng.negative_binomial(1 / DISPERSION, 1 / (1 + DISPERSION * means))
+    return pd.DataFrame(counts, expression.index, expression.columns)
 
 
 def write_feature_counts(path: Path, counts: pd.DataFrame) -> None:
@@ -83,7 +88,7 @@ def write_tissue(path: Path, rng: np.random.Generator) -> None:
 
 
 def write_cells(path: Path, counts: pd.DataFrame, samples: pd.DataFrame) -> None:
-    """Write cells of several donors: three cells of each sample, the counts of which are shared.
+    """Write cells of several donors: three cells of each sample, with few of its counts each.
 
     Besides a file of all there is a folder with a file of each half of the donors.
     """
@@ -91,7 +96,8 @@ def write_cells(path: Path, counts: pd.DataFrame, samples: pd.DataFrame) -> None
     cells = np.repeat(counts.to_numpy().T, 3, axis=0)
     obs = samples.iloc[np.repeat(np.arange(len(samples)), 3)].reset_index(names="donor")
     obs.index = [f"cell{i}" for i in range(len(obs))]
-    data = anndata.AnnData(rng.binomial(cells, 1 / 3).astype("float32"), obs=obs)
+    found = rng.binomial(cells, COUNTS_OF_A_CELL / READS)
+    data = anndata.AnnData(found.astype("float32"), obs=obs)
     data.var_names = counts.index
     data.write_h5ad(path)
     halves = path.with_suffix("")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +43,24 @@ def run_here(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> Finishe
         code = run(arguments)
     out, err = capfd.readouterr()
     return Finished(code, out, err)
+
+
+def proposal(words: list[str], capfd: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """Return what `sfs inspect` says, with the command that it proposes."""
+    done = run_here(["inspect", *words, "--json"], capfd)
+    assert done.code == 0, done.err
+    facts: dict[str, Any] = json.loads(done.out)
+    return facts
+
+
+def check_that_it_runs(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Run a command that was proposed: no warning may name an option that it lacks."""
+    program, *words = shlex.split(command)
+    assert program == "sfs"
+    done = run_here(words, capfd)
+    assert done.code == 0, done.err
+    warnings = json.loads(Path("results", "run.json").read_text())["warnings"]
+    assert [text for text in warnings if "--" in text] == []
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -17,7 +17,8 @@ def command(config: RankConfig, messages: Messages, as_json: bool) -> None:
     """Describe MATRIX and how `sfs rank` would read it. Nothing is written.
 
     The whole file is read once: format, orientation, shape, ids, missing values, constant
-    features, range of the values, and the classes of --labels.
+    features, range of the values, and the classes of --labels. The last line is the command to
+    run next, with what the file needs.
 
     \b
     sfs inspect expression.csv --labels labels.tsv:tissue

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SAMPLES_PER_CLASS = 4
+"""A column with fewer in the mean would explain much by chance."""
+REPLICATES = 3
+"""Samples of each class that a small experiment has at least."""
 GROUPS_PER_CLASS = 2
 """Groups that tell the classes are suspect up to so many: of many donors each has one diagnosis."""
 FOLLOWS = 0.5
@@ -51,13 +54,14 @@ def groupings(
     *,
     telling: bool = False,
     batches: bool = False,
+    per_class: int = SAMPLES_PER_CLASS,
 ) -> list[Annotation]:
     """Return the columns that look like classes or batches, those first that are so by name.
 
     They are the annotations of the matrix, and all columns of the table of the labels, which `spec`
     names. A column that tells which of the `labels` its samples have, or the reverse, is not among
     them: both cannot be separated. With `telling` these alone are returned, and with `batches`
-    those alone that are batches by name.
+    those alone that are batches by name. Classes have at least `per_class` samples in the mean.
     """
     found = []
     for name, column in _columns(matrix, spec, LIKE_BATCHES.search if batches else bool).items():
@@ -67,12 +71,25 @@ def groupings(
         batch = LIKE_BATCHES.search(bare) is not None
         named = batch or LIKE_CLASSES.search(bare) is not None
         codes = _codes(column, numbers=batch, codes=named)
-        sizes, most = np.bincount(codes), matrix.n_samples // SAMPLES_PER_CLASS
+        sizes = np.bincount(codes)
+        most = matrix.n_samples // (SAMPLES_PER_CLASS if batch else per_class)
         most = GROUPS_PER_CLASS * labels.n_classes if telling and labels else most
         fits = 2 <= len(sizes) <= (most if batch else min(most, MOST_CLASSES))
         if fits and sizes.min() > 1 and _tells(codes, labels) == telling:
             found.append(Annotation(name, codes, len(sizes), batch, named))
     return sorted(found, key=lambda each: not each.named)
+
+
+def pairs(matrix: Matrix, labels: Labels, spec: str | None) -> list[str]:
+    """Return the columns, as `groupings` names them, whose groups have a sample of each class."""
+    found, each = [], len(labels.classes)
+    for name, column in _columns(matrix, spec, bool).items():
+        codes = _codes(column, numbers=True, codes=True)
+        if each * (codes.max() + 1) == len(codes) and not {",", "="} & {*name}:
+            cells = np.unique(np.stack([codes, labels.codes]), axis=1)
+            if cells.shape[1] == len(codes) > each:
+                found.append(name)
+    return found
 
 
 def _columns(

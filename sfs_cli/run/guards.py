@@ -291,11 +291,11 @@ def guard_batches(run: Run, top: np.ndarray) -> None:
         tell(run, "batch", text)
 
 
-def guard_names(run: Run, first: Sequence[int] = ()) -> None:
+def guard_names(run: Run, first: Sequence[int] = ()) -> str | None:
     """Warn of features that are no measurements, and of names that no gene has.
 
     Asked are the features that take part, and symbols in an annotation. `first` are the indices of
-    those that rank first, which may be the labels.
+    those that rank first, which may be the labels. Returned is what ``--exclude`` has to be.
     """
     ids, by_id = run.matrix.ids, run.matrix.features.by_id
     names: Sequence[str] = ids.features
@@ -303,16 +303,25 @@ def guard_names(run: Run, first: Sequence[int] = ()) -> None:
     if by_id is not None:
         taken = np.flatnonzero(by_id == 0)
         names = FeatureIds.of(names).take(taken)
-    tell(run, "columns", not_measured(run, names, taken, first))
+    reasons = not_measured(run, names, taken, first)
+    pattern = f"^({'|'.join(re.escape(name) for name in reasons)})$" if reasons else None
+    if pattern is not None:
+        text = (
+            f"{seeming([*reasons.items()], 'measurement')}: such a feature may rank before what "
+            "was measured, and enters totals of samples and the sample graph; give --exclude "
+            f"{shlex.quote(pattern)}"
+        )
+        tell(run, "columns", text)
     symbols = [texts for name, texts in ids.var.items() if _SYMBOLS.search(name)]
     for each in (names, *symbols):
         tell(run, "names", *suspicious(each))
+    return pattern
 
 
 def not_measured(
     run: Run, own: Sequence[str], taken: np.ndarray, first: Sequence[int]
-) -> str | None:
-    """Warn of features, of those `taken`, that are no measurements: by names or by values.
+) -> dict[str, str]:
+    """Return the features, of those `taken`, that are no measurements, by names or values, and why.
 
     `own` are the names of these. Sums and means of the other features are found in a matrix
     that takes little to read, whatever they are called, and copies of the labels among those that
@@ -338,13 +347,7 @@ def not_measured(
         if of_labels.any() and _are_coded(looked(run), run.context.labels):
             of_labels[:] = False
         reasons |= {names[i]: "it tells the labels exactly" for i in at[of_labels].tolist()}
-    if not reasons:
-        return None
-    pattern = shlex.quote(f"^({'|'.join(re.escape(name) for name in reasons)})$")
-    return (
-        f"{seeming([*reasons.items()], 'measurement')}: such a feature may rank before what "
-        f"was measured, and enters totals of samples and the sample graph; give --exclude {pattern}"
-    )
+    return reasons
 
 
 def _are_coded(values: np.ndarray, labels: Labels) -> bool:

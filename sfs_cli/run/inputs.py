@@ -255,7 +255,8 @@ def load(
     facts |= reader.annotations.facts
     if built.collapsed is not None:
         facts["collapse"] = _tell_collapsed(built.collapsed, config.id_map, messages)
-    return Opened(built.matrix, facts, reader.annotations.graphs)
+    noticed = {"coarse": bool(built.coarse)}
+    return Opened(built.matrix, facts, reader.annotations.graphs, noticed)
 
 
 def _several(
@@ -515,18 +516,29 @@ def check_outcome(labels: Labels, where: str) -> None:
         )
 
 
-def unused_events(label: str = "", *others: str) -> str | None:
-    """Warn of labels that are times by their name, beside a column that says who had an event."""
+def event_beside(label: str, *others: str) -> dict[str, str]:
+    """Return the option and the other column that say who had an event, of labels that are times.
+
+    Both are told by their names; empty where they are none.
+    """
     told = [[o for o in others if re.search(p, o, re.IGNORECASE)] for p in (EVENT, _STATUS)]
     events = [*told[0], *told[1]]  # a status may be that of the tissue
     events.sort(key=lambda name: re.search(_TIME, name, re.IGNORECASE) is not None)  # days_to_death
     if not events or not re.search(f"{_TIME}|{EVENT}", label, re.IGNORECASE):
+        return {}
+    return {"censored" if says_censored(events[0]) else "event": events[0]}
+
+
+def unused_events(label: str = "", *others: str) -> str | None:
+    """Warn of labels that are times by their name, beside a column that says who had an event."""
+    found = event_beside(label, *others)
+    if not found:
         return None
-    option = "--censored" if says_censored(events[0]) else "--event"
+    ((option, column),) = found.items()
     return (
-        f"the labels {label} look like times, and column {events[0]} may say which samples had an "
+        f"the labels {label} look like times, and column {column} may say which samples had an "
         "event at that time and which were censored, of whom only a lower bound is known: give "
-        f"{option} {shlex.quote(events[0])} (and --method cox)"
+        f"--{option} {shlex.quote(column)} (and --method cox)"
     )
 
 

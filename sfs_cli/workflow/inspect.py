@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from sfs_cli.run.load import loaded
 from sfs_cli.run.needs import memory_budget, thread_count
 from sfs_cli.run.raw_values import raw_kind, what_values
 from sfs_cli.store.matrix import Matrix, look
+from sfs_cli.workflow.proposal import proposed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,26 +71,35 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
         if raw is not None and raw.counts:
             sizes = np.percentile(sums[0], [0, 50, 100]).astype(int).tolist()
             facts["library_sizes"] = dict(zip(("smallest", "median", "largest"), sizes))
-        _warn(config, opened, messages)
+        excluded = _warn(config, opened, messages)
         batches = [each for each in groupings(matrix, labels, config.labels) if each.batch]
-        if batches and (led := followed(batches, components(matrix))):  # by the samples
+        led = followed(batches, components(matrix)) if batches else {}  # by the samples
+        if led:
             facts["batches"] = {name: round(share, 2) for name, share in led.items()}
+        words, others = proposed(config, opened, table, labels, [*led], excluded)
+        if words:
+            facts |= {"other_labels": others} if others else {}
+            facts["next_command"] = shlex.join(words)
     return dumps(facts | {"warnings": messages.warnings}) if as_json else _text(facts)
 
 
-def _warn(config: RankConfig, opened: inputs.Opened, messages: Messages) -> None:
-    """Warn of what `sfs rank` would warn of before it ranks, or refuse."""
-    quiet = Messages(verbosity=-1)
+def _warn(config: RankConfig, opened: inputs.Opened, messages: Messages) -> str | None:
+    """Warn of what `sfs rank` would warn of before it ranks, or refuse.
+
+    Returned is the pattern of features that are no measurements.
+    """
+    quiet, excluded = Messages(verbosity=-1), None
     # what is missing is among the facts, and the command that is proposed has what it takes
     config = replace(config, missing="mean", samples="intersect" if config.labels else "error")
     try:
         with loaded(config, quiet, matrix=opened) as run:
             before_ranking(run)
-            guard_names(run)
+            excluded = guard_names(run)
     except SfsError as error:
         quiet.warn(f"{error.what}: sfs rank refuses this; {error.hint}", AT_ONCE)
     for text in quiet.warnings:
         messages.warn(text)
+    return excluded
 
 
 def _values(matrix: Matrix) -> tuple[dict[str, Any], np.ndarray]:
@@ -133,6 +144,8 @@ def _columns(obs: pa.Table) -> dict[str, str]:
 
 def _text(facts: dict[str, Any]) -> str:
     columns, lines = facts.pop("sample_columns", {}), []
+    last = [("others", ", ".join(facts.pop("other_labels", ())))]
+    last.append(("next", facts.pop("next_command", "")))
     for name, value in (facts | columns).items():
         if isinstance(value, dict):
             value = ", ".join(f"{k} ({v})" for k, v in value.items())
@@ -143,4 +156,5 @@ def _text(facts: dict[str, Any]) -> str:
         elif isinstance(value, int) and not isinstance(value, bool):
             value = f"{value:,}"
         lines.append(f"{name if ':' in name else name.replace('_', ' '):<30}{shown(str(value))}\n")
+    lines += [f"{name}: {shown(text)}\n" for name, text in last if text]
     return "".join(lines)

@@ -85,6 +85,20 @@ def test_what_cannot_be_read_from_standard_input(tmp_path):
     with Path(matrix).open("rb") as file:
         done = subprocess.run([*MODULE, "inspect", "/dev/stdin"], stdin=file, capture_output=True)
     assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith(b"next: sfs rank - ")
+
+
+def test_a_table_from_standard_input_is_proposed_for_its_labels_alone(tmp_path, capfd):
+    matrix = good(tmp_path)
+    samples = pd.read_csv(matrix, index_col=0, nrows=0).columns
+    groups = {"group": AB, "patient": [f"p{i // 2}" for i in range(len(AB))]}
+    table = pd.DataFrame(groups, samples).to_csv(sep="\t", index_label="sample")
+    path = tmp_path / "labels.tsv"
+    path.write_text(table)
+    done = run_here(["inspect", str(matrix), "--labels", f"{path}:group"], capfd)
+    assert "--block" in done.out
+    done = piped(table.encode(), ["inspect", str(matrix), "--labels", "-:group"])
+    assert done.out.splitlines()[-1].endswith(" --labels -:group --out results")
 
 
 def test_a_named_pipe_is_an_error_and_not_waited_for(tmp_path, capfd):

@@ -1,0 +1,86 @@
+"""The commands that `sfs inspect` proposes for real data, and for the files of the guides, run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+from tests.running import check_that_it_runs, proposal
+
+LABEL, LOG = "--labels {folder}/labels.tsv:label", "--transform log1p"
+VOOM = "--method t-test --voom --min-count 10"
+REAL = {
+    "tox171/expression.parquet": f"{LABEL} {LOG}",
+    "prostate_ge/expression.parquet": LABEL,
+    "leukemia/expression.gct": f"{LABEL} --transform floor:20,log2",
+    "cells/celseq2_3.h5ad": "--labels obs:label --markers wilcoxon --transform median,log1p",
+    "pbmc68k_reduced/10x_pbmc68k_reduced.h5ad": "--labels obs:bulk_labels",
+    "nci60/transporters.parquet": f"{LABEL} --missing drop",
+    "thyroid_paired/mrna.parquet": f"{LABEL} {VOOM}",
+    "tcga_brca/mrna.parquet": LABEL,
+}
+STATUS = "--labels files/samples.tsv:status"
+PAIRED = "--method t-test --block files/samples.tsv:patient"
+MADE = {
+    "files/export.txt": f"{STATUS} {PAIRED}",
+    "files/study.xlsx:expression": f"{STATUS} {PAIRED}",
+    "files/counts.txt": f"{STATUS} {PAIRED} --voom --min-count 10",
+    "files/counts.txt --labels files/samples.tsv:days": "--event died --transform log2cpm:tmm "
+    "--min-count 10",
+    "files/cells.h5ad": "--labels obs:status --markers wilcoxon --transform median,log1p",
+    "files/cells/run1.h5ad files/cells/run2.h5ad": "--labels obs:status --markers wilcoxon "
+    "--transform median,log1p",
+    "files/tissue.h5ad": "--spatial",
+    "sample_data/expression.csv": "--labels sample_data/labels.tsv:tissue "
+    "--adjust sample_data/labels.tsv:batch=categorical",
+    "sample_data/mirna.csv": "--labels sample_data/labels.tsv:tissue "
+    "--adjust sample_data/labels.tsv:batch=categorical",
+    "sample_data/simulated_series_matrix.txt": "--labels obs:tissue --adjust obs:batch=categorical",
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data(
+    name: str,
+    shared_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = shared_data / name
+    command = proposal([str(path)], capfd)["next_command"]
+    assert command == f"sfs rank {path} {REAL[name].format(folder=path.parent)} --out results"
+    check_that_it_runs(command, capfd)
+
+
+@pytest.fixture(scope="module")
+def guides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a reader who has made the files."""
+    folder = tmp_path_factory.mktemp("guides")
+    (folder / "sample_data").symlink_to(ROOT / "sample_data")
+    script = [sys.executable, "-B", "sample_data/make_files.py", "files"]
+    subprocess.run(script, check=True, cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize("words", MADE)
+def test_files_of_the_guides(
+    words: str,
+    guides: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    if words.startswith("files/study"):
+        pytest.importorskip("xlsxwriter")
+    for name in ("sample_data", "files"):
+        (tmp_path / name).symlink_to(guides / name)
+    monkeypatch.chdir(tmp_path)
+    command = proposal(words.split(), capfd)["next_command"]
+    assert command == f"sfs rank {words} {MADE[words]} --out results"
+    check_that_it_runs(command, capfd)
