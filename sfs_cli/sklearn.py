@@ -261,8 +261,9 @@ class Selector(_Selector):
     What describes the samples among the options, such as ``{"adjust": batch}``, is found by the
     index of X where both are objects of pandas, so that each fold of a search takes its rows of the
     whole; a file is read by that index. Otherwise rows go by their order, and more or fewer than X
-    has, as in a fold, are refused. A step before this one that makes an array of a data frame takes
-    the index away: give it ``set_output(transform="pandas")``.
+    has, as in a fold, are refused, and so are those of an X whose index counts its rows from 0:
+    give names. A step before this one that makes an array of a data frame takes the index away:
+    give it ``set_output(transform="pandas")``.
     """
 
     method: str | dict[str, object] | None = None
@@ -605,12 +606,22 @@ def _at_rows(options: Mapping[str, Any], X: Any) -> tuple[dict[str, Any], list[s
         else:
             parts = {name: value}
             made[name] = _rows_of(value, X, name, name)
-        own = [str(each) for each in parts.values() if isinstance(each, str | Path)]
+        found = [each.get("path") if isinstance(each, Mapping) else each for each in parts.values()]
+        own = [str(each) for each in found if isinstance(each, str | Path)]
         texts |= any(
             each.startswith("file:") if name == "similarity" else not each.endswith("target:")
             for each in own
         )
-    return made, list(map(str, X.index)) if texts and hasattr(X, "loc") else None
+    by_index = texts and hasattr(X, "loc") and not _counted(X)
+    return made, list(map(str, X.index)) if by_index else None
+
+
+def _counted(X: Any) -> bool:
+    """Tell whether the index of X counts its rows, as after a step that was given an array.
+
+    In a fold these are not the numbers that the samples have in the whole.
+    """
+    return X.index.equals(pd.RangeIndex(len(X)))
 
 
 def _rows_of(value: Any, X: Any, name: str, option: str) -> object:
@@ -639,7 +650,20 @@ def _rows_of(value: Any, X: Any, name: str, option: str) -> object:
         return value
     known = value.obs_names if of_anndata else value.index
     if not known.is_unique:
-        raise ValueError(f"{called} has repeated names of samples in its index")
+        raise ValueError(
+            f"{called} has repeated names of samples in its index: give it and X one name for each "
+            "sample"
+        )
+    if not of_anndata and len(known) != len(X) and _counted(X):
+        raise ValueError(
+            f"{called} has {len(known)} rows, and X {len(X)}, numbered from 0, which may be others "
+            "than those of the same numbers: give X, before any step, and "
+            f"{called} an index of names, such as those of the samples"
+        )
+    if option == "similarity" and value.shape != (len(known), len(known)):
+        raise ValueError(
+            f"{called} has shape {value.shape}: give it one row and one column for each sample"
+        )
     places = known.get_indexer(X.index.map(str) if of_anndata else X.index)
     if (places < 0).any():
         missing = [str(each) for each in X.index[places < 0][:3]]
