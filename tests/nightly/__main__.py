@@ -12,9 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "python3.11"
@@ -59,14 +62,21 @@ def old_anndata() -> Path:
     return folder
 
 
-def nightly_tests() -> None:
+def skipped_of(report: Path) -> list[str]:
+    """Return why tests of a JUnit report were skipped, with how many of each."""
+    told = Counter(each.get("message", "") for each in ElementTree.parse(report).iter("skipped"))
+    return [f"{count} skipped: {reason}".replace("|", "/") for reason, count in told.items()]
+
+
+def nightly_tests() -> list[str]:
     """Run tests/nightly with what some of it needs; Nextflow is named by SFS_NEXTFLOW."""
     engines = environment(
         "workflows", "snakemake>=9", "pandas", "pygments", "nf-core", "multiqc", "snakefmt"
     )
     cells = environment("cells", "scanpy", "squidpy", "muon")
+    report = Path(tempfile.mkdtemp()) / "nightly.xml"
     call(
-        *(ROOT / "tests" / "run.sh", "tests/nightly"),
+        *(ROOT / "tests" / "run.sh", "tests/nightly", f"--junitxml={report}"),
         SFS_SNAKEMAKE=engines / "snakemake",
         SFS_SNAKEFMT=engines / "snakefmt",
         SFS_NF_CORE=engines / "nf-core",
@@ -75,6 +85,7 @@ def nightly_tests() -> None:
         SFS_SCANPY=cells / "python",
         SFS_ANNDATA=old_anndata(),
     )
+    return skipped_of(report)
 
 
 def newest_releases() -> None:
@@ -125,7 +136,7 @@ def calibration() -> None:
     call(sys.executable, "-m", "tools.benchmarks.calibration", "--quick", "--jobs", "2")
 
 
-PROGRAMS: dict[str, Callable[[], None]] = {
+PROGRAMS: dict[str, Callable[[], list[str] | None]] = {
     "tests": nightly_tests,
     "newest": newest_releases,
     "orders": orders,
@@ -148,8 +159,7 @@ def main() -> int:
     for name in given.programs or PROGRAMS:
         start = time.monotonic()
         try:
-            PROGRAMS[name]()
-            result = "passed"
+            result = "; ".join(["passed", *(PROGRAMS[name]() or [])])
         except (subprocess.CalledProcessError, OSError) as error:
             failed, result = True, f"failed: {error}"
         what = (PROGRAMS[name].__doc__ or "").splitlines()[0]

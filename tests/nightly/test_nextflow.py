@@ -180,19 +180,47 @@ def test_fuse_writes_a_similarity(tmp_path, env):
     assert (folder / "plain.npz.run.json").exists()
 
 
-def test_the_snapshot_of_rank_has_the_bytes_of_its_task(tmp_path, env):
-    folder = FOLDER / "modules/local/sfs/rank/tests"
-    args = re.search(r"ext.args = '(.*)'", (folder / "nextflow.config").read_text())
-    assert args
-    files = {"matrix": [MATRIX], "files": [LABELS]}
-    values = {"meta.id": "test", "args": args[1]}
-    made = run_task("rank", tmp_path / "task", files, env, **values)
-    snapshot = json.loads((folder / "main.nf.test.snap").read_text())["sample data"]["content"][0]
-    [[_, ranking]], [[_, multiqc]] = snapshot["ranking"], snapshot["multiqc"]
-    there = [made / "test" / name for name in ("ranking.tsv", "sfs_general_mqc.json")]
-    there.append(made / "test" / "sfs_mqc.json")
-    held = [f"{path.name}:md5,{md5(path.read_bytes()).hexdigest()}" for path in there]
-    assert [ranking, *multiqc] == held
+def snapshot_of(name: str) -> set[str]:
+    """Return the files of the snapshot of a module that are held by their bytes."""
+    folder = FOLDER / "modules/local/sfs" / name / "tests"
+    whole = json.loads((folder / "main.nf.test.snap").read_text())["sample data"]
+    return {f"{n}:md5,{h}" for n, h in re.findall(r'"([\w.]+):md5,(\w+)"', json.dumps(whole))}
+
+
+def args_of(name: str) -> str:
+    """Return the options that the test of a module gives."""
+    text = (FOLDER / "modules/local/sfs" / name / "tests/nextflow.config").read_text()
+    found = re.search(r"ext.args = '(.*)'", text)
+    return found[1] if found else ""
+
+
+def test_snapshots_have_the_bytes_of_their_tasks(tmp_path, env):
+    matrix, id_ = {"matrix": [MATRIX], "files": []}, {"meta.id": "test"}
+    with_labels = matrix | {"files": [LABELS]}
+    default = run_task("rank", tmp_path / "default", matrix, env, **id_) / "test"
+    of = {"ranking": [default / "ranking.tsv"], "record": [default / "run.json"]}
+    plan = run_task("shardinit", tmp_path / "init", matrix, env, shards="2", **id_) / "test.plan"
+    values = {"number": "1", "shard": "2", **id_}
+    files = {"plan": [plan], "parts": [], **matrix}
+    shard = run_task("shardrun", tmp_path / "run", files, env, **values)
+    files |= {"parts": [*shard.glob("*.round-1.*")]}
+    for name, given in (
+        ("rank", with_labels),
+        ("shardmerge", files),
+        ("select", {**of, "matrix": [], "files": []}),
+        ("evaluate", of | with_labels),
+    ):
+        made = run_task(name, tmp_path / name, given, env, args=args_of(name), **id_)
+        [folder] = [
+            each
+            for each in made.iterdir()
+            if (each / "run.json").exists() and each.name.startswith("test")
+        ]
+        held = snapshot_of(name)
+        assert held, name
+        for each in held:
+            file = folder / each.partition(":")[0]
+            assert f"{file.name}:md5,{md5(file.read_bytes()).hexdigest()}" == each, name
 
 
 def test_files_are_groovy(tmp_path):

@@ -4,8 +4,9 @@
 # usage: submit.sh OUT SHARDS MATRIX [options of sfs rank]; SHARDS is 1 to 10000
 # Prints the ids of the jobs; the last is the one to wait for. Submitting again after a failure
 # goes on with what is there. A result in OUT (exit code 4; the option --force replaces it, and begins
-# anew) and more than any node has are refused before anything is submitted; wrong options and inputs
-# end the first job, and with it the others. The plan stays in OUT.plan; remove it when the ranking is there.
+# anew), wrong options, files that are not there and more than any node has are refused before anything
+# is submitted; what is wrong within the files ends the first job, and with it the others. The plan
+# stays in OUT.plan; remove it when the ranking is there.
 # SBATCH_PARTITION, SBATCH_ACCOUNT and their like set what sbatch is asked for, CPUS and MEM what a
 # task gets (else what rank.sbatch says, and no more CPUs than the largest node has), PASSES how
 # many arrays there are (2, which is enough for most rankings; the last job makes what is left), and
@@ -39,6 +40,13 @@ command -v sfs > /dev/null ||
 
 [ ${#force[@]} != 0 ] || [ ! -e "$out/run.json" ] ||
     refuse 4 "$out holds a result" "give another OUT, or --force after MATRIX to replace it"
+
+# sfs looks at the options, and whether their files are there, before it refuses a folder that holds
+# no plan (4) and reads anything
+empty=$(mktemp -d) code=0
+said=$(sfs shard init "$empty" "$@" --shards "$shards" 2>&1) || code=$?
+rmdir "$empty"
+[ "$code" = 4 ] || { printf '%s\n' "$said" >&2; exit "$code"; }
 
 # a job that no node can run may wait for ever
 sizes=()

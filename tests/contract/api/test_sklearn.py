@@ -171,6 +171,87 @@ def test_folds_take_their_rows_of_a_source(rng: np.random.Generator) -> None:
         assert cross_val_score(with_array, frame, Y, **options).mean() > 0.4
 
 
+@pytest.mark.parametrize("of", ["series", "frame", "list", "dict", "file", "counted"])
+def test_folds_take_their_rows_of_what_describes_the_samples(
+    tmp_path: Path, rng: np.random.Generator, of: str
+) -> None:
+    names = range(36) if of == "counted" else [f"s{i}" for i in range(36)]
+    frame = pd.DataFrame(X, names)
+    batch = pd.Series(rng.choice(["a", "b"], 36), frame.index, name="batch")
+    batch.to_csv(tmp_path / "batch.tsv", sep="\t", index_label="sample")
+    shuffled = batch.sample(frac=1, random_state=0).astype("category")
+    given: Any = {
+        **{"series": shuffled, "counted": batch, "frame": shuffled.to_frame(), "list": [shuffled]},
+        **{"dict": shuffled.to_dict(), "file": f"{tmp_path}/batch.tsv:batch"},
+    }[of]
+    selector = selectors.Selector(5, method="f-test", options={"adjust": given})
+    rows = rng.permutation(36)[:24]
+    expected = sfs_cli.rank(
+        X[rows], labels=Y[rows], method="f-test", adjust=batch.to_numpy()[rows], dtype="float64"
+    )
+    made = selector.fit(frame.iloc[rows], Y[rows])
+    assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
+    pipe = make_pipeline(clone(selector), SVC())
+    assert cross_val_score(pipe, frame, Y, error_score="raise").mean() > 0.4
+
+
+def test_folds_take_their_rows_of_sources_graphs_and_coordinates(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    names = [f"s{i}" for i in range(36)]
+    frame, near = pd.DataFrame(X, names), np.exp(-abs(np.subtract.outer(Y, Y)))
+    places = pd.DataFrame(rng.normal(size=(36, 2)), names)
+    rows = rng.permutation(36)[:24]
+    places.to_csv(tmp_path / "m.csv")
+    source = [{"name": "m", "kind": "profile", "path": places}]
+    file = [{"name": "m", "kind": "profile", "path": tmp_path / "m.csv"}]
+    for method, whole, part in (
+        (
+            "spec",
+            {"similarity": pd.DataFrame(near, names, names)},
+            {"similarity": near[np.ix_(rows, rows)]},
+        ),
+        ("spec", {"coordinates": places}, {"coordinates": places.to_numpy()[rows]}),
+        ("msfs", {"source": source}, {"source": {"m": places.to_numpy()[rows]}}),
+        ("msfs", {"source": file}, {"source": {"m": places.to_numpy()[rows]}}),
+    ):
+        made = selectors.Selector(method=method, options=whole).fit(frame.iloc[rows])
+        by_place = selectors.Selector(method=method, options=part).fit(X[rows])
+        np.testing.assert_allclose(made.scores_, by_place.scores_, rtol=1e-12)
+
+
+def test_what_has_no_index_is_refused_in_folds() -> None:
+    for batch in (np.arange(36) % 2, pd.Series(np.arange(36) % 2), [*np.arange(36) % 2]):
+        selector = selectors.Selector(5, method="f-test", options={"block": batch})
+        assert selector.fit(X, Y).get_support().sum() == 5
+        with pytest.raises(ValueError, match=r"block has 36 rows for the 24 .* folds of a search"):
+            cross_val_score(make_pipeline(selector, SVC()), X, Y, cv=3, error_score="raise")
+
+
+def test_rows_that_a_step_has_counted_are_not_those_of_the_whole(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    batch = pd.Series(rng.choice(["a", "b"], 36), name="batch")
+    batch.to_csv(tmp_path / "batch.tsv", sep="\t", index_label="sample")
+    scaler = StandardScaler().set_output(transform="pandas")
+    for given, said in (
+        (batch, "adjust has 36 rows, and X 24, numbered from 0"),
+        (f"{tmp_path}/batch.tsv:batch", "none of the 24 samples has a value of batch"),
+    ):
+        selector = selectors.Selector(5, method="f-test", options={"adjust": given})
+        with pytest.raises(ValueError, match=said):
+            make_pipeline(scaler, selector).fit(X[:24], Y[:24])
+    selectors.Selector(5, method="f-test", options={"adjust": batch}).fit(pd.DataFrame(X), Y)
+
+
+@pytest.mark.parametrize("columns", [30, 37])
+def test_graphs_that_are_not_square_are_refused(columns: int) -> None:
+    near = pd.DataFrame(np.ones((36, columns)))
+    selector = selectors.Selector(method="spec", options={"similarity": near})
+    with pytest.raises(ValueError, match=rf"similarity has shape \(36, {columns}\)"):
+        selector.fit(pd.DataFrame(X))
+
+
 def test_a_set_that_is_smaller_than_asked_for_is_told_of(rng: np.random.Generator) -> None:
     with pytest.warns(sfs_cli.SfsWarning, match="where 50 were asked for"):
         made = selectors.MRSFSelector(50).fit(rng.normal(size=(12, 200)))

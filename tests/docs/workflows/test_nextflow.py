@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 import yaml
 
 from sfs_cli.options.select import _READING as READING
+from sfs_cli.tables import FILES
 from tests.docs.workflows.commands import (
     MATRIX,
     WORKFLOWS,
@@ -121,6 +122,43 @@ def test_schemas_hold_the_parameters_and_the_sheet():
     columns = re.search(r"def columns = \[(.*)\]", text)
     assert columns
     assert re.findall(r"\w+", columns[1]) == header
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("rank", "rank"),
+        ("shardmerge", "shard merge"),
+        ("select", "select"),
+        ("evaluate", "evaluate"),
+    ],
+)
+def test_every_file_of_a_command_is_of_one_output_of_its_module(name, command):
+    """But for versions, which the module gives to the topic of the pipeline."""
+    text = (FOLDER / f"modules/local/sfs/{name}/main.nf").read_text()
+    patterns = re.findall(r'path\("\$\{prefix\}/(\S*?)"\), emit', text)
+    alternatives = [
+        [pattern.replace(f"{{{inside}}}", each) for each in inside.split(",")]
+        if (inside := "".join(re.findall(r"\{(.*)\}", pattern)))
+        else [pattern]
+        for pattern in patterns
+    ]
+    of_command = {file for file, told in FILES.items() if command in told.verbs}
+    for file in of_command - {"sfs_mqc_versions.yml"}:
+        taken = [each for each in alternatives if any(map(PurePath(file).match, each))]
+        assert len(taken) == 1, file
+
+
+def test_tables_that_options_ask_for_are_outputs(tmp_path, env):
+    args = "--method variance --labels labels.tsv:tissue --markers welch --modules"
+    files = {"matrix": [MATRIX], "files": [LABELS]}
+    made = run_task("rank", tmp_path / "task", files, env, args=args) / "plain"
+    text = (FOLDER / "modules/local/sfs/rank/main.nf").read_text()
+    inside = re.search(r"\{([\w,*]+)\}\.tsv", text)
+    assert inside
+    taken = {path for each in inside[1].split(",") for path in made.glob(f"{each}.tsv")}
+    assert taken == {*made.glob("*.tsv")} - {made / "ranking.tsv"}
+    assert made / "markers.tsv" in taken
 
 
 def test_pipeline_includes_modules_that_are_there():

@@ -71,6 +71,18 @@ def test_base_images_are_of_an_exact_version(text):
     assert re.fullmatch(r"\d+\.\d+\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{64})?", base)
 
 
+@pytest.mark.parametrize("text", [CONTAINERFILE, DEFINITION], ids=["Containerfile", "sfs.def"])
+def test_libraries_of_images_are_of_the_releases_of_the_tests(text):
+    (python,) = set(re.findall(r"library/python:(\d+\.\d+)\.", text))
+    file = f".ci/constraints/{python}.txt"
+    assert f"{file} /src/constraints.txt" in text
+    assert "pip install --no-cache-dir --constraint /src/constraints.txt" in text
+    assert f"!{file}" in (ROOT / ".dockerignore").read_text().splitlines()
+    known = {line.partition("==")[0] for line in (ROOT / file).read_text().splitlines()}
+    needed = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["singlecell"]]
+    assert {re.split(r"[^\w.-]", each)[0].lower() for each in needed} <= known
+
+
 def test_images_hold_the_package_and_run_as_nobody():
     users = re.findall(r"^USER (\d+)", CONTAINERFILE, re.M)
     assert users

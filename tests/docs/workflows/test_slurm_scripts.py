@@ -75,6 +75,23 @@ def test_a_result_is_replaced_by_force_alone(env, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([str(MATRIX), "--methd", "spec"], 2, "did you mean --method?"),
+        ([str(MATRIX), "--method", "spek", "--force"], 2, "unknown value 'spek' of --method"),
+        ([str(MATRIX), "--method", "fisher"], 2, "--method fisher needs --labels"),
+        ([str(MATRIX), "--labels", "no labels.tsv:tissue"], 3, "no labels.tsv cannot be used"),
+        (["none.csv"], 3, "none.csv cannot be used"),
+    ],
+)
+def test_what_sfs_refuses_is_refused_before_anything_is_submitted(words, code, said, env, tmp_path):
+    done = run([SUBMIT, "ranked", "2", *words], tmp_path, env)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin"]
+
+
+@pytest.mark.parametrize(
     "words", [[], *([n, "m.csv"] for n in ("0", "two", "-1", "2.5", "1,3", "10001", "9" * 30))]
 )
 def test_usage_is_said(words, env, tmp_path):

@@ -48,6 +48,7 @@ workflow RANKINGS {
     ranked = ranking.join(record).join(ready)
     SFS_SELECT(ranked.filter { row -> row[0].select })
     SFS_EVALUATE(ranked.filter { row -> row[0].evaluate })
+    multiqc = multiqc.mix(SFS_SELECT.out.multiqc, SFS_EVALUATE.out.multiqc)
 
     // [ meta, ranking, page.json, files ]
     pages = ranking.join(shown).join(ready.map { meta, _matrix, files -> [meta, files] })

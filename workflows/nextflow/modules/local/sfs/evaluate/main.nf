@@ -14,6 +14,9 @@ process SFS_EVALUATE {
     tuple val(meta), path("${prefix}/verdicts.tsv"), emit: verdicts, optional: true
     tuple val(meta), path("${prefix}/enrichment.tsv"), emit: enrichment, optional: true
     tuple val(meta), path("${prefix}/run.json"), emit: record
+    tuple val(meta), path("${prefix}/report.html"), emit: report
+    tuple val(meta), path("${prefix}/page.json"), emit: page
+    tuple val(meta), path("${prefix}/sfs*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -40,6 +43,6 @@ process SFS_EVALUATE {
     prefix = task.ext.prefix ?: "${meta.id}_evaluated"
     """
     mkdir '${prefix}'
-    touch '${prefix}'/{evaluation.tsv,run.json}
+    touch '${prefix}'/{evaluation.tsv,report.html,page.json,run.json,sfs_evaluation_mqc.json,sfs_general_mqc.json}
     """
 }

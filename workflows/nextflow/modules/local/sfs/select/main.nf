@@ -12,7 +12,9 @@ process SFS_SELECT {
     tuple val(meta), path("${prefix}/selected.txt"), emit: selected
     tuple val(meta), path("${prefix}/selected.tsv"), emit: rows
     tuple val(meta), path("${prefix}/curve.tsv"), emit: curve, optional: true
+    tuple val(meta), path("${prefix}/enrichment.tsv"), emit: enrichment, optional: true
     tuple val(meta), path("${prefix}/run.json"), emit: record
+    tuple val(meta), path("${prefix}/sfs*_mqc.json"), emit: multiqc
     tuple val("${task.process}"), val('sfs'), eval("sfs --version | sed 's/.* //'"), topic: versions, emit: versions_sfs
 
     when:
@@ -42,6 +44,6 @@ process SFS_SELECT {
     prefix = task.ext.prefix ?: "${meta.id}_selected"
     """
     mkdir '${prefix}'
-    touch '${prefix}'/{selected.txt,selected.tsv,run.json}
+    touch '${prefix}'/{selected.txt,selected.tsv,run.json,sfs_selection_mqc.json,sfs_general_mqc.json}
     """
 }
