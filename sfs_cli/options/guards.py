@@ -32,8 +32,8 @@ _GUARDS = {
         "dipping)",
         "donors": "p-values that count samples of one donor, also in pairs, as independent "
         "(pseudoreplication)",
-        "batch": "first features of a ranking without labels that follow a column that is, or may "
-        "be, a batch; a batch that is confounded with the classes of the labels",
+        "batch": "first features of a ranking without labels that follow a column that is a batch "
+        "by its name; a batch that is confounded with the classes of the labels",
         "depth": "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
         "class-tests": "p-values of tests of class means where the classes differ in size and "

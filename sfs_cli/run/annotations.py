@@ -177,31 +177,19 @@ def followed(columns: Sequence[Annotation], directions: np.ndarray) -> dict[str,
 
 
 def followed_by_top(
-    columns: Sequence[Annotation],
-    values: np.ndarray,
-    samples: np.ndarray | None,
-    labels: np.ndarray | None,
+    columns: Sequence[Annotation], values: np.ndarray, samples: np.ndarray | None
 ) -> dict[str, float]:
-    """Return the columns that the first features (b, n), standardized, follow, as `followed` does.
+    """Return the batches that the first features (b, n), standardized, follow, as `followed` does.
 
-    They are batches by name, and columns of other names, but for classes, that explain as much of
-    what classes and the `labels` (n,) do not: clusters of cells may have any name. `samples` are
-    the indices of those that are used.
+    They are so by name: clusters of cells may have any other. `samples` are the indices of those
+    that are used.
     """
     columns = [c if samples is None else c._replace(codes=c.codes[samples]) for c in columns]
-    rest, known = values, [c.codes for c in columns if c.named and not c.batch]
-    for codes in known if labels is None else [*known, labels]:
-        groups = np.unique(codes, return_inverse=True)[1]  # samples without a label are one
-        sums = np.stack([np.bincount(groups, row) for row in rest])
-        rest = rest - (sums / np.bincount(groups))[:, groups]
-    others = [c for c in columns if c.batch or not c.named]
-    return _ordered(
-        (explained((values if c.batch else rest).T, c.codes, all_of=True), c) for c in others
-    )
+    return _ordered((explained(values.T, c.codes, all_of=True), c) for c in columns if c.batch)
 
 
 def _ordered(shares: Iterable[tuple[float, Annotation]]) -> dict[str, float]:
-    def key(found: tuple[float, Annotation]) -> tuple[float, int, bool]:
-        return -round(found[0], 1), found[1].levels, not found[1].batch
+    def key(found: tuple[float, Annotation]) -> tuple[float, int]:
+        return -round(found[0], 1), found[1].levels
 
     return {c.spec: share for share, c in sorted(shares, key=key) if share}

@@ -268,14 +268,13 @@ def guard_batches(run: Run, top: np.ndarray) -> None:
     if config.adjust or config.batch is not None or config.block is not None:
         return
     used = run.labels_used
-    columns = groupings(run.opened.matrix, labels, config.labels, telling=used, batches=used)
+    columns = groupings(run.opened.matrix, labels, config.labels, telling=used, batches=True)
     if used:  # of donors the warning `donors` tells, and what to do
         telling = [column.spec for column in columns if column.spec != config.donors]
         tell(run, "batch", *map(TOLD.format, telling[:1]))
     if used or len(top) < TOP:
         return
-    own = None if labels is None else labels.take(run.matrix.samples).codes
-    found = followed_by_top(columns, standardized(top), run.matrix.samples, own)
+    found = followed_by_top(columns, standardized(top), run.matrix.samples)
     for name, share in [*found.items()][:1]:
         text = f"the first features follow {name}, which explains {share:.0%} of the variance of "
         text += f"{TOP}; if it is technical, as a batch is, "
