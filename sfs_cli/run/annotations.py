@@ -13,7 +13,7 @@ from sfs_cli.io.files.table import NULL_TOKENS, is_number
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import is_inside, table_of
 from sfs_cli.ranking.prune import standardized
-from sfs_cli.run.columns import LIKE_BATCHES, LIKE_CLASSES, MOST_CLASSES
+from sfs_cli.run.columns import LIKE_BATCHES, LIKE_CLASSES, LIKE_DONORS, MOST_CLASSES
 from sfs_cli.run.pictures import principal_components
 from sfs_cli.run.raw_values import raw_kind
 from sfs_cli.run.top import from_all_over
@@ -73,6 +73,26 @@ def groupings(
         if fits and sizes.min() > 1 and _tells(codes, labels) == telling:
             found.append(Annotation(name, codes, len(sizes), batch, named))
     return sorted(found, key=lambda each: not each.named)
+
+
+def repeated_donors(
+    matrix: Matrix, labels: Labels, samples: np.ndarray | None, spec: str | None
+) -> tuple[str, np.ndarray] | None:
+    """Return the column of donors, by name, whose samples have one class, and the donor of each.
+
+    Each donor has two samples or more on average. `samples` are the indices of those that are
+    used, and `spec` names the labels. Of several columns it is that of the fewest donors.
+    """
+    found = []
+    labels = labels.take(samples)
+    classes = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
+    for name, column in _columns(matrix, spec, LIKE_DONORS.search).items():
+        codes = _codes(column, numbers=True, codes=True)
+        codes = np.unique(codes if samples is None else codes[samples], return_inverse=True)[1]
+        pairs = np.unique(np.stack([codes, classes]), axis=1).shape[1]
+        if name != spec and 1 < pairs == codes.max() + 1 <= len(codes) // 2:
+            found.append((name, codes))
+    return min(found, key=lambda each: each[1].max(), default=None)
 
 
 def _columns(

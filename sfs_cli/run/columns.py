@@ -77,6 +77,7 @@ def _named(words: str, ends: str = _WORD_ENDS) -> re.Pattern[str]:
 
 
 LIKE_BATCHES, LIKE_CLASSES = _named(_BATCHES, _LAST), _named(_CLASSES)
+LIKE_DONORS = _named("donor patient subject individual participant mouse animal sample", _LAST)
 _OF_GENES = _named("gene transcript feature probe protein peptide")
 
 

@@ -243,6 +243,22 @@ def of_one_class() -> tuple[list[str], list[str]]:
     return words, [*words, "--pseudobulk", "donor"]
 
 
+def of_one_class_unnamed() -> tuple[list[str], list[str]]:
+    """Ten cells of each donor, whom no option names."""
+    words = [word for word in of_one_class()[0] if word not in ("--donors", "obs:donor")]
+    return words, [*words, "--pseudobulk", "donor"]
+
+
+def of_each_cluster() -> tuple[list[str], list[str]]:
+    """The cells of each donor, who has one class, in two clusters."""
+    at = np.arange(240)
+    obs = {"group": np.array(["a", "b"])[at // 20 % 2], "donor": at // 20, "cluster": at // 10 % 2}
+    words = [*cells(**obs), "--method", "f-test", "--labels", "obs:group", "--pseudobulk"]
+    pd.Series(["a", "b"] * 6, [f"{k}_1" for k in range(12)], name="class").to_csv("one.csv")
+    one = [word.replace("obs:group", "one.csv:class") for word in words]
+    return [*words, "donor,cluster"], [*one, "donor,cluster", "--samples", "intersect"]
+
+
 def pairs() -> tuple[list[str], list[str]]:
     """Ten cells of each donor and class."""
     at = np.arange(240)
@@ -263,6 +279,12 @@ def pairs() -> tuple[list[str], list[str]]:
         ("labels", ids, "12 classes for 24 samples"),
         ("labels", lost, "all samples of c (8) are left out by"),
         ("donors", of_one_class, "add up the cells (--pseudobulk DONOR, of AnnData)"),
+        ("donors", of_one_class_unnamed, "by obs:donor, the 240 samples are of 24 donors"),
+        (
+            "donors",
+            of_each_cluster,
+            "cells of each donor (--pseudobulk donor), or test the samples",
+        ),
         ("donors", pairs, "add up the cells (--pseudobulk DONOR,CLASS, of AnnData)"),
     ],
 )
