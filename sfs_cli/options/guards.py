@@ -15,7 +15,8 @@ class Guard(NamedTuple):
 _GUARDS = {
     AT_ONCE: {
         "raw-values": "values look like counts or intensities, and --transform has no step that "
-        "takes logarithms, ranks or residuals of them; a code such as -999 for missing values",
+        "takes logarithms, ranks or residuals of them; a code such as -999 for missing values; "
+        "X of an AnnData was scaled, and raw was not",
         "logarithms": "values are logarithms already, and --transform takes logarithms or totals "
         "of them",
         "columns": "columns or rows that are no measurements, by name and values: lengths of "

@@ -37,6 +37,7 @@ from sfs_cli.run.raw_values import (
     looked,
     raw_kind,
     refuse_logarithms,
+    scaled,
     shallow,
     swapped,
     taken_again,
@@ -192,7 +193,7 @@ def guard_raw(run: Run, of: str = "the ranking") -> None:
     if coded := coded_missing(values):
         tell(run, "raw-values", coded)
         return
-    tell(run, "raw-values", swapped(asked))
+    tell(run, "raw-values", scaled(values, run.opened.facts, run.config.layer), swapped(asked))
     if asked and not run.config.voom:  # which refuses logarithms
         tell(run, "logarithms", taken_again(asked, logged(run)))
     if is_tame(asked):

@@ -259,6 +259,18 @@ def of_each_cluster() -> tuple[list[str], list[str]]:
     return [*words, "donor,cluster"], [*one, "donor,cluster", "--samples", "intersect"]
 
 
+def unit_variance() -> tuple[list[str], list[str]]:
+    """Logarithms as `raw`, and some of them scaled as X."""
+    table = logarithms().T
+    data = ad.AnnData(table)
+    data.raw = data
+    data = data[:, :80].copy()
+    data.X = np.minimum((data.X - data.X.mean(axis=0)) / data.X.std(axis=0, ddof=1), 2.5)
+    data.write_h5ad("x.h5ad")
+    words = ["x.h5ad", "--method", "variance"]
+    return words, [*words, "--layer", "raw.X"]
+
+
 def pairs() -> tuple[list[str], list[str]]:
     """Ten cells of each donor and class."""
     at = np.arange(240)
@@ -278,6 +290,7 @@ def pairs() -> tuple[list[str], list[str]]:
         ("names", dates, "7 features (01.Mrz, 02. Sep, 1-mars, 01/03/20, 2-sept., 1-dic, 4-okt)"),
         ("labels", ids, "12 classes for 24 samples"),
         ("labels", lost, "all samples of c (8) are left out by"),
+        ("raw-values", unit_variance, "X looks scaled"),
         ("donors", of_one_class, "add up the cells (--pseudobulk DONOR, of AnnData)"),
         ("donors", of_one_class_unnamed, "by obs:donor, the 240 samples are of 24 donors"),
         (
