@@ -83,6 +83,7 @@ OPTIONS = {
         for labels in (LABELS, NUMBERS)
         for each in (TESTED, WEIGHTED, {"moderate": "yes"}, {"voom": True})
     ],
+    "`--labels` and `--markers`": [LABELS | {"markers": "t"}],
     "`--labels` and `--event`": [LABELS | {"event": "e"}, LABELS | TESTED | {"event": "e"}],
     "`--similarity`, `--coordinates` or `--source`, with labels or without": [
         labels | each for labels in ({}, LABELS) for each in GRAPHS
