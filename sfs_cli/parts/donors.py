@@ -5,6 +5,7 @@ Donors are those of ``--donors``, or of a column that is called so.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,7 +82,9 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
             "pairs, and may be too small in others"
         )
     ways = []
-    donor = (column or "").removeprefix("obs:") or "DONOR"
+    donor = "DONOR"
+    if column and column.startswith("obs:"):  # tables of labels have no cells to add up
+        donor = shlex.quote(column.removeprefix("obs:"))
     if facts.get("pseudobulk") and not design["of_several_classes"]:
         ways.append(
             f"add up all cells of each donor (--pseudobulk {donor}), or test the samples of each "

@@ -63,6 +63,8 @@ def groupings(
     for name, column in _columns(matrix, spec, LIKE_BATCHES.search if batches else bool).items():
         if name == spec or {",", "="} & {*name}:  # the labels, or what no option could name
             continue
+        if telling and labels and {*map(str, column.unique().to_pylist())} == {*labels.classes}:
+            continue  # the labels again, as where they are called `sample`
         bare = name.rpartition(":")[2]
         batch = LIKE_BATCHES.search(bare) is not None
         named = batch or LIKE_CLASSES.search(bare) is not None
@@ -80,17 +82,19 @@ def repeated_donors(
 ) -> tuple[str, np.ndarray] | None:
     """Return the column of donors, by name, whose samples have one class, and the donor of each.
 
-    Each donor has two samples or more on average. `samples` are the indices of those that are
-    used, and `spec` names the labels. Of several columns it is that of the fewest donors.
+    Each donor has two samples or more on average, and some class has two donors: where none has, no
+    option can tell donors from classes. `samples` are the indices of those that are used, and
+    `spec` names the labels. Of several columns it is that of the fewest donors.
     """
     found = []
     labels = labels.take(samples)
     classes = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
+    alone = int(classes.max()) + 1 if labels.classes else 1
     for name, column in _columns(matrix, spec, LIKE_DONORS.search).items():
         codes = _codes(column, numbers=True, codes=True)
         codes = np.unique(codes if samples is None else codes[samples], return_inverse=True)[1]
         pairs = np.unique(np.stack([codes, classes]), axis=1).shape[1]
-        if name != spec and 1 < pairs == codes.max() + 1 <= len(codes) // 2:
+        if name != spec and alone < pairs == codes.max() + 1 <= len(codes) // 2:
             found.append((name, codes))
     return min(found, key=lambda each: each[1].max(), default=None)
 

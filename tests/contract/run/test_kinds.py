@@ -245,8 +245,31 @@ def of_one_class() -> tuple[list[str], list[str]]:
 
 def of_one_class_unnamed() -> tuple[list[str], list[str]]:
     """Ten cells of each donor, whom no option names."""
-    words = [word for word in of_one_class()[0] if word not in ("--donors", "obs:donor")]
-    return words, [*words, "--pseudobulk", "donor"]
+    at = np.arange(240)
+    obs = {"group": np.array(["a", "b"])[at // 10 % 2], "donor id": at // 10}
+    words = [*cells(**obs), "--method", "f-test", "--labels", "obs:group"]
+    return words, [*words, "--pseudobulk", "donor id"]
+
+
+def of_one_class_in_a_table() -> tuple[list[str], list[str]]:
+    """Two samples of each patient, of whom the table of the labels tells."""
+    logarithms().to_csv("x.csv")
+    patients = pd.Series(np.arange(24) // 2, SAMPLES)
+    table = pd.DataFrame({"class": np.array(["a", "b"])[patients % 2], "patient": patients})
+    table.to_csv("repeated.csv")
+    table.assign(patient=range(24)).to_csv("single.csv")
+    words = ["--method", "f-test", "--labels"]
+    return [*words, "repeated.csv:class"], [*words, "single.csv:class"]
+
+
+def of_one_mouse() -> tuple[list[str], list[str]]:
+    """Each class is one mouse, and then a column called `sample` has the classes again."""
+    side = np.array(["a", "b"])[np.arange(240) // 120]
+    words = [*cells(group=side, sample=side, mouse=side == "a"), "--method", "f-test", "--labels"]
+    made = ad.read_h5ad("x.h5ad")
+    made.obs = made.obs.drop(columns="mouse")
+    made.write_h5ad("again.h5ad")
+    return [*words, "obs:group"], ["again.h5ad", *words[1:], "obs:group"]
 
 
 def of_each_cluster() -> tuple[list[str], list[str]]:
@@ -292,7 +315,10 @@ def pairs() -> tuple[list[str], list[str]]:
         ("labels", lost, "all samples of c (8) are left out by"),
         ("raw-values", unit_variance, "X looks scaled"),
         ("donors", of_one_class, "add up the cells (--pseudobulk DONOR, of AnnData)"),
-        ("donors", of_one_class_unnamed, "by obs:donor, the 240 samples are of 24 donors"),
+        ("batch", of_one_mouse, "obs:mouse is confounded with the classes"),
+        ("donors", of_one_class_unnamed, "by obs:donor id, the 240 samples are of 24 donors"),
+        ("donors", of_one_class_unnamed, "--pseudobulk 'donor id', of AnnData"),
+        ("donors", of_one_class_in_a_table, "(--pseudobulk DONOR, of AnnData) or average"),
         (
             "donors",
             of_each_cluster,
