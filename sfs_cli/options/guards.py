@@ -15,7 +15,8 @@ class Guard(NamedTuple):
 _GUARDS = {
     AT_ONCE: {
         "raw-values": "values look like counts or intensities, and --transform has no step that "
-        "takes logarithms, ranks or residuals of them; a code such as -999 for missing values",
+        "takes logarithms, ranks or residuals of them; a code such as -999 for missing values; "
+        "X of an AnnData was scaled, and raw was not",
         "logarithms": "values are logarithms already, and --transform takes logarithms or totals "
         "of them, or says another base than the file",
         "columns": "columns or rows that are no measurements, by name and values: lengths of "
@@ -32,8 +33,8 @@ _GUARDS = {
         "dipping)",
         "donors": "p-values that count samples of one donor, also in pairs, as independent "
         "(pseudoreplication)",
-        "batch": "first features of a ranking without labels that follow a column that is, or may "
-        "be, a batch; a batch that is confounded with the classes of the labels",
+        "batch": "first features of a ranking without labels that follow a column that is a batch "
+        "by its name; a batch that is confounded with the classes of the labels",
         "depth": "p-values of counts where library size (depth) is confounded with the sample "
         "graph or the labels",
         "class-tests": "p-values of tests of class means where the classes differ in size and "

@@ -179,9 +179,9 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         words=tuple(METHODS),
         also=KNOWN_AS,
         default_text="spec on a graph that is asked for; else with --labels f-test (of three "
-        "classes or more mrsf-rounds, with --event cox), without them mrsf-rounds (where most "
-        f"values are zero spec); options that it does not take, and more than {TOGETHER:,} "
-        "samples, choose another: see the guide Which method?",
+        "classes or more mrsf-rounds, unless --markers are asked for; with --event cox), without "
+        "them mrsf-rounds (where most values are zero spec); options that it does not take, and "
+        f"more than {TOGETHER:,} samples, choose another: see the guide Which method?",
     )
     rows: str = _reading("What a row of a text or Parquet file is.", default="auto", words=ROWS)
     decimal: str = _reading(
@@ -542,8 +542,9 @@ class RankConfig(parts.PartFields, CoreFields):
         `classes`, and without labels, MRSF in rounds gives the lists that hold up best on labels
         that it has not seen, and those in which planted features are found
         (``tools/benchmarks/lists.py``). Its cost grows with the square of the samples, so that
-        features of more samples are ranked one by one, and so are those of `sparse` values, of
-        which most are zero, as in single cells: there the clusters by the lists of SPEC are nearer
+        features of more samples are ranked one by one, and so are those beside markers of the
+        classes, for which nobody waits for a solver, and those of `sparse` values, of which most
+        are zero, as in single cells: there the clusters by the lists of SPEC are nearer
         to the types of the cells (``tools/benchmarks/leiden.py``). On a graph that is asked for,
         SPEC stays the default, as before there was another one. Where no method takes all options,
         the first for the labels is taken, and else SPEC.
@@ -552,7 +553,8 @@ class RankConfig(parts.PartFields, CoreFields):
         if sparse and not self._from_labels:
             names.insert(0, "spec")
         if self._from_labels:
-            names.insert(0 if classes <= 2 or n > TOGETHER else 1, "f-test")
+            one_by_one = classes <= 2 or n > TOGETHER or self.markers is not None
+            names.insert(0 if one_by_one else 1, "f-test")
         names = [*filter(None, [parts.default_method(self)]), *names]
         rest = names[0] if self._from_labels else names[-1]
         return next((name for name in names if self._admits(name, n)), rest)
@@ -597,7 +599,7 @@ class RankConfig(parts.PartFields, CoreFields):
             changes["similarity"] = "knn"  # of few counts correlations are too rough
         if method == "mrsf-rounds":
             changes["response"] = self.response or self.response_to_labels
-        elif method in ("f-test", "cox") and not self.also and self.batch is None:
+        elif method in ("f-test", "cox") and not (self.also or self.batch or self.markers):
             changes["also"] = ("mrsf-rounds",) if self._admits("mrsf-rounds", n) else ()
         return replace(self, **changes)
 

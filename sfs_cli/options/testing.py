@@ -6,6 +6,7 @@ precision weights of counts, moderated variances, scales of coordinates, markers
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -272,7 +273,10 @@ def covariate_rules(config: MethodFields) -> Iterator[Refusal]:
         what = f"--method {config.scorer} does not take --{option}"
         hint = f"leave --{option} out, or give --method {either(takers)}, which test with it"
         yield what, hint, ("method", option)
-    if config.block is not None and config.pvalues == "moments":
+    if config.block is not None and config.spatial:
+        hint = f"give --batch {shlex.quote(config.block)}: slides are tested one by one"
+        yield "--spatial does not test within --block", hint, ("spatial", "block")
+    elif config.block is not None and config.pvalues == "moments":
         what = "--pvalues moments is of permutations over all samples, and not within --block"
         yield what, "give --pvalues permutation", ("pvalues", "block")
 

@@ -1,27 +1,35 @@
-"""``--donors``: tests that count samples of one donor as independent (pseudoreplication)."""
+"""Tests that count samples of one donor as independent (pseudoreplication).
+
+Donors are those of ``--donors``, or of a column that is called so.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.report.model import Section
-from sfs_cli.run.guards import Doubt
+from sfs_cli.run.guards import Doubt, unnamed_donors
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import RankResult
 
 
 def count_donors(run: Run, found: RankResult) -> None:
-    """Add to the facts how the samples are spread over donors and classes.
+    """Add to the facts how the samples are spread over donors and classes, where donors are known.
 
-    Of the design, `of_several_classes` counts the donors with samples of more than one class (as
-    in pairs), `donors_by_classes` the donors in each class, and `adjusted` says whether
-    ``--adjust`` takes the differences between donors out.
+    Of the design, `column` is that of donors that no option names, `of_several_classes` counts the
+    donors with samples of more than one class (as in pairs), `donors_by_classes` the donors in each
+    class, and `adjusted` says whether ``--adjust`` takes the differences between donors out.
     """
-    donors, known = run.donors, np.zeros(run.context.n, int)
-    assert donors is not None
+    column, donors = None, None if run.config.donors is None else run.donors
+    if donors is None and (unnamed := unnamed_donors(run)):
+        column, donors = unnamed
+    if donors is None:
+        return
+    known = np.zeros(run.context.n, int)
     if run.labels is not None:
         labels = run.labels.take(run.matrix.samples)  # an outcome as it was before --adjust
         known = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
@@ -29,6 +37,7 @@ def count_donors(run: Run, found: RankResult) -> None:
     found.facts["input"] |= {
         "donors": count,
         "donor_design": {
+            "column": column,
             "donors": count,
             "of_several_classes": int(np.count_nonzero(np.bincount(pairs[:, 0]) > 1)),
             "donors_by_classes": len(pairs),
@@ -58,7 +67,11 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
     repeated, adjusted = design["donors_by_classes"] < samples, design["adjusted"]
     if design["donors"] == samples or (adjusted and not repeated):
         return None
-    seen = f"the {samples:,} samples are of {design['donors']:,} donors, and "
+    column = design.get("column")
+    seen = (
+        f"by {column}, " * bool(column)
+        + f"the {samples:,} samples are of {design['donors']:,} donors, and "
+    )
     if repeated:
         seen += "samples of one donor are not independent (pseudoreplication)"
         effect = "p-values and q-values can be far too small"
@@ -69,9 +82,19 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
             "pairs, and may be too small in others"
         )
     ways = []
-    if not design["of_several_classes"]:
+    donor = "DONOR"
+    if column and column.startswith("obs:"):  # tables of labels have no cells to add up
+        donor = shlex.quote(column.removeprefix("obs:"))
+    if facts.get("pseudobulk") and not design["of_several_classes"]:
         ways.append(
-            "add up the cells (--pseudobulk DONOR, of AnnData) or average the samples of each donor"
+            f"add up all cells of each donor (--pseudobulk {donor}), or test the samples of each "
+            "cluster by themselves (a table of their labels alone: --labels FILE:COLUMN --samples "
+            "intersect)"
+        )
+    elif not design["of_several_classes"]:
+        ways.append(
+            f"add up the cells (--pseudobulk {donor}, of AnnData) or average the samples of each "
+            "donor"
         )
     elif repeated:
         ways.append(

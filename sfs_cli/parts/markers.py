@@ -79,7 +79,8 @@ def find_markers(run: Run, found: RankResult, tests: MarkerTests) -> None:
     classes = np.array(compared_classes(run), object)
     features = np.array(list(run.matrix.ids.features), object)[taken]
     tested = "q_value" in found.ranking.extra  # whose test warns
-    if run.config.donors and not tested and (doubt := about_donors(found.facts["input"])):
+    read = found.facts["input"]
+    if read.get("donors") and not tested and (doubt := about_donors(read)):
         tell(run, doubt.guard, doubt.text)
     significant = ((q <= SIGNIFICANT) & (statistic > 0)).sum(axis=0)
     best = features[best_first[:BEST]]

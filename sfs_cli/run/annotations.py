@@ -13,7 +13,7 @@ from sfs_cli.io.files.table import NULL_TOKENS, is_number
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import is_inside, table_of
 from sfs_cli.ranking.prune import standardized
-from sfs_cli.run.columns import LIKE_BATCHES, LIKE_CLASSES, MOST_CLASSES
+from sfs_cli.run.columns import LIKE_BATCHES, LIKE_CLASSES, LIKE_DONORS, MOST_CLASSES
 from sfs_cli.run.pictures import principal_components
 from sfs_cli.run.raw_values import raw_kind
 from sfs_cli.run.top import from_all_over
@@ -67,6 +67,8 @@ def groupings(
     for name, column in _columns(matrix, spec, LIKE_BATCHES.search if batches else bool).items():
         if name == spec or {",", "="} & {*name}:  # the labels, or what no option could name
             continue
+        if telling and labels and {*map(str, column.unique().to_pylist())} == {*labels.classes}:
+            continue  # the labels again, as where they are called `sample`
         bare = name.rpartition(":")[2]
         batch = LIKE_BATCHES.search(bare) is not None
         named = batch or LIKE_CLASSES.search(bare) is not None
@@ -90,6 +92,28 @@ def pairs(matrix: Matrix, labels: Labels, spec: str | None) -> list[str]:
             if cells.shape[1] == len(codes) > each:
                 found.append(name)
     return found
+
+
+def repeated_donors(
+    matrix: Matrix, labels: Labels, samples: np.ndarray | None, spec: str | None
+) -> tuple[str, np.ndarray] | None:
+    """Return the column of donors, by name, whose samples have one class, and the donor of each.
+
+    Each donor has two samples or more on average, and some class has two donors: where none has, no
+    option can tell donors from classes. `samples` are the indices of those that are used, and
+    `spec` names the labels. Of several columns it is that of the fewest donors.
+    """
+    found = []
+    labels = labels.take(samples)
+    classes = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
+    alone = int(classes.max()) + 1 if labels.classes else 1
+    for name, column in _columns(matrix, spec, LIKE_DONORS.search).items():
+        codes = _codes(column, numbers=True, codes=True)
+        codes = np.unique(codes if samples is None else codes[samples], return_inverse=True)[1]
+        pairs = np.unique(np.stack([codes, classes]), axis=1).shape[1]
+        if name != spec and alone < pairs == codes.max() + 1 <= len(codes) // 2:
+            found.append((name, codes))
+    return min(found, key=lambda each: each[1].max(), default=None)
 
 
 def _columns(
@@ -194,31 +218,19 @@ def followed(columns: Sequence[Annotation], directions: np.ndarray) -> dict[str,
 
 
 def followed_by_top(
-    columns: Sequence[Annotation],
-    values: np.ndarray,
-    samples: np.ndarray | None,
-    labels: np.ndarray | None,
+    columns: Sequence[Annotation], values: np.ndarray, samples: np.ndarray | None
 ) -> dict[str, float]:
-    """Return the columns that the first features (b, n), standardized, follow, as `followed` does.
+    """Return the batches that the first features (b, n), standardized, follow, as `followed` does.
 
-    They are batches by name, and columns of other names, but for classes, that explain as much of
-    what classes and the `labels` (n,) do not: clusters of cells may have any name. `samples` are
-    the indices of those that are used.
+    They are so by name: clusters of cells may have any other. `samples` are the indices of those
+    that are used.
     """
     columns = [c if samples is None else c._replace(codes=c.codes[samples]) for c in columns]
-    rest, known = values, [c.codes for c in columns if c.named and not c.batch]
-    for codes in known if labels is None else [*known, labels]:
-        groups = np.unique(codes, return_inverse=True)[1]  # samples without a label are one
-        sums = np.stack([np.bincount(groups, row) for row in rest])
-        rest = rest - (sums / np.bincount(groups))[:, groups]
-    others = [c for c in columns if c.batch or not c.named]
-    return _ordered(
-        (explained((values if c.batch else rest).T, c.codes, all_of=True), c) for c in others
-    )
+    return _ordered((explained(values.T, c.codes, all_of=True), c) for c in columns if c.batch)
 
 
 def _ordered(shares: Iterable[tuple[float, Annotation]]) -> dict[str, float]:
-    def key(found: tuple[float, Annotation]) -> tuple[float, int, bool]:
-        return -round(found[0], 1), found[1].levels, not found[1].batch
+    def key(found: tuple[float, Annotation]) -> tuple[float, int]:
+        return -round(found[0], 1), found[1].levels
 
     return {c.spec: share for share, c in sorted(shares, key=key) if share}

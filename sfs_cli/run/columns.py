@@ -65,9 +65,11 @@ _WORD_BEGINS = r"(?:^|[\W_]|(?<=[a-z])(?=[A-Z]))"
 _WORD_ENDS = r"s?(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
 _LAST = r"(?:[\W_]*(?i:ids?|no|nr|number|name|code|date|label))?[\W_\d]*$"
 """What may follow the name of batches: patient_sex and library_size are none."""
+_DONORS = "donor patient subject individual participant mouse animal sample "
 _BATCHES = "batch plate lane run (?<!primary.)(?<!body.)(?<!tumor.)(?<!tumour.)site center centre "
-_BATCHES += "chip library lot slide donor "
-_BATCHES += "patient subject individual experiment study dataset sequencer platform "
+_BATCHES += (
+    _DONORS + "chip library lot slide prep kit pool experiment study dataset sequencer platform "
+)
 _BATCHES += "charge lauf zentrum klinik lote lieu centro serie"
 _CLASSES = "type tissue class label labels condition group disease diagnosis status treatment "
 _CLASSES += "celltype genotype stage subtype cluster leiden louvain phenotype sex gender outcome "
@@ -79,6 +81,7 @@ def _named(words: str, ends: str = _WORD_ENDS) -> re.Pattern[str]:
 
 
 LIKE_BATCHES, LIKE_CLASSES = _named(_BATCHES, _LAST), _named(_CLASSES)
+LIKE_DONORS = _named(_DONORS, _LAST)
 _OF_GENES = _named("gene transcript feature probe protein peptide")
 
 

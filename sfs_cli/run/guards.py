@@ -21,10 +21,10 @@ from sfs_cli.graph.similarity import DenseSimilarity, Similarity, has_zero_degre
 from sfs_cli.io.files.table import is_number
 from sfs_cli.knowledge.samples import Classes, Profile
 from sfs_cli.options.guards import GUARDS
-from sfs_cli.options.testing import MODERATED
+from sfs_cli.options.testing import MODERATED, tested
 from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
-from sfs_cli.run.annotations import followed_by_top, groupings
+from sfs_cli.run.annotations import followed_by_top, groupings, repeated_donors
 from sfs_cli.run.columns import seeming, sums_of_features
 from sfs_cli.run.inputs import EVENT, filled_times, look_continuous, unused_events
 from sfs_cli.run.load import Run
@@ -38,6 +38,7 @@ from sfs_cli.run.raw_values import (
     looked,
     raw_kind,
     refuse_logarithms,
+    scaled,
     shallow,
     swapped,
     taken_again,
@@ -193,7 +194,7 @@ def guard_raw(run: Run, of: str = "the ranking") -> None:
     if coded := coded_missing(values):
         tell(run, "raw-values", coded)
         return
-    tell(run, "raw-values", swapped(asked))
+    tell(run, "raw-values", scaled(values, run.opened.facts, run.config.layer), swapped(asked))
     if asked and not run.config.voom:  # which refuses logarithms
         already = logged(run)
         tell(run, "logarithms", taken_again(asked, already), contradicted(asked, already))
@@ -204,8 +205,8 @@ def guard_raw(run: Run, of: str = "the ranking") -> None:
     raw = raw_kind(values, run.config)
     if raw is not None:
         instead = f"--transform {raw.after(asked)}"
-        tested = raw.transform == FOR_TESTS and run.config.scorer in MODERATED
-        if tested and not raw.sparse and _takes(run, voom=True):
+        moderated = raw.transform == FOR_TESTS and run.config.scorer in MODERATED
+        if moderated and not raw.sparse and _takes(run, voom=True):
             instead = "--voom"
         tell(run, "raw-values", f"{raw.warning('the values', of)}; give {instead}")
 
@@ -264,6 +265,19 @@ def guard_graph(run: Run, similarity: Similarity) -> None:
         tell(run, "outliers", outliers(similarity.degrees, run.matrix.ids.samples))
 
 
+def unnamed_donors(run: Run) -> tuple[str, np.ndarray] | None:
+    """Return the column of donors that a test takes for independent samples, and each one's (n,).
+
+    None where an option names donors, or keeps samples of a donor apart.
+    """
+    config, labels = run.config, run.labels
+    if labels is None or config.donors is not None or config.batch is not None:
+        return None
+    if not (config.markers or (run.labels_used and tested(config))):
+        return None
+    return repeated_donors(run.opened.matrix, labels, run.matrix.samples, config.labels)
+
+
 def guard_batches(run: Run, top: np.ndarray) -> None:
     """Warn of first features, found without labels, that follow a column; `top` are their values.
 
@@ -273,14 +287,14 @@ def guard_batches(run: Run, top: np.ndarray) -> None:
     if config.adjust or config.batch is not None or config.block is not None:
         return
     used = run.labels_used
-    columns = groupings(run.opened.matrix, labels, config.labels, telling=used, batches=used)
+    columns = groupings(run.opened.matrix, labels, config.labels, telling=used, batches=True)
     if used:  # of donors the warning `donors` tells, and what to do
-        telling = [column.spec for column in columns if column.spec != config.donors]
+        donors = config.donors, (unnamed_donors(run) or ("",))[0]
+        telling = [column.spec for column in columns if column.spec not in donors]
         tell(run, "batch", *map(TOLD.format, telling[:1]))
     if used or len(top) < TOP:
         return
-    own = None if labels is None else labels.take(run.matrix.samples).codes
-    found = followed_by_top(columns, standardized(top), run.matrix.samples, own)
+    found = followed_by_top(columns, standardized(top), run.matrix.samples)
     for name, share in [*found.items()][:1]:
         text = f"the first features follow {name}, which explains {share:.0%} of the variance of "
         text += f"{TOP}; if it is technical, as a batch is, "

@@ -327,6 +327,13 @@ def _with_defaults(
             "give better clusters there than those of mrsf-rounds"
         )
     made = with_defaults(config, n, classes, sparse, opened.graphs)
+    if made.batch is not None and config.graph is None and made.graph == "obsp":
+        log.note(
+            f"{made.similarity} is a graph of all samples, and batches are ranked one by one: "
+            "their graphs are made within each batch"
+        )
+        others = tuple(each for each in opened.graphs if not each.startswith("obsp:"))
+        made = with_defaults(config, n, classes, sparse, others)
     if config.method is None and made.left_out:
         log.warn(made.left_out, AT_ONCE)
     return made, seen

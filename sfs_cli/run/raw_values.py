@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,8 @@ ALIKE, RATIOS = 1.2, 3.0
 itself; the second is for means about 1."""
 VALUES_OF_A_FEATURE, FEWEST_FEATURES = 5, 20
 """Values other than zero, and features of so many, that tell how deviations grow."""
+UNIT, MOST = 0.15, 0.8
+"""How far means and deviations of scaled features are from 0 and 1, of so many of them."""
 SAME = 0.01
 """Relative difference of sums that are the same."""
 MISSING_CODES = (-9, -99, -999, -9999, -99999)
@@ -161,6 +164,25 @@ def coded_missing(values: np.ndarray) -> str | None:
         f"{low:g} stands for {coded.mean():.2g} of the values, far below all others: it looks like "
         "a code of missing values, and counts as measured; write NA in its place, and give "
         "--missing mean or drop"
+    )
+
+
+def scaled(values: np.ndarray, facts: Mapping[str, Any], layer: str | None) -> str | None:
+    """Warn of X of an AnnData (b, n) that was scaled to unit variance, where `raw` is there, too.
+
+    Of cells that are left out since, or of values cut off at 10, the variance is about 1.
+    """
+    known = values[np.isfinite(values).all(axis=1)]
+    if layer is not None or "raw" not in facts.get("matrices", ()) or not len(known):
+        return None
+    means, deviations = known.mean(axis=1), known.std(axis=1)
+    unit = (np.abs(means) < UNIT) & (np.abs(deviations - 1) < UNIT)
+    if known.min() >= 0 or unit.mean() < MOST:
+        return None
+    return (
+        "X looks scaled (each feature to mean 0 and variance 1, as by scanpy.pp.scale): zeros, "
+        "variances and fold changes are lost, and it may have a part of the features of raw alone; "
+        "give --layer raw.X"
     )
 
 

@@ -353,8 +353,7 @@ def _find_parts(run: Run, found: RankResult, before: _Before, page: bool) -> Non
         facts["input"]["given"] = int(np.count_nonzero(chosen))
     if config.sample_weights is not None:
         parts.weights.tell_weights(run, found)
-    if config.donors is not None:
-        parts.donors.count_donors(run, found)
+    parts.donors.count_donors(run, found)
     if config.voom:
         parts.voom.tell_trend(run, found)
     if moderates(config):

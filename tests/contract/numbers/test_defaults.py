@@ -83,6 +83,7 @@ OPTIONS = {
         for labels in (LABELS, NUMBERS)
         for each in (TESTED, WEIGHTED, {"moderate": "yes"}, {"voom": True})
     ],
+    "`--labels` and `--markers`": [LABELS | {"markers": "t"}],
     "`--labels` and `--event`": [LABELS | {"event": "e"}, LABELS | TESTED | {"event": "e"}],
     "`--similarity`, `--coordinates` or `--source`, with labels or without": [
         labels | each for labels in ({}, LABELS) for each in GRAPHS
@@ -133,10 +134,12 @@ def test_more_samples_than_are_selected_together_keep_their_labels() -> None:
         (("X_pca", "X_umap"), "", f"{ON_CELLS} obsm:X_pca"),
         (("X_umap",), "", PROFILES),
         (("connectivities", "X_pca"), "--adjust obs:depth", PROFILES),
+        (("connectivities", "X_pca"), "--batch obs:side", f"{ON_CELLS} obsm:X_pca"),
+        (("connectivities",), "--batch obs:side", "--method mrsf-rounds"),
         (("connectivities", "X_pca"), "--similarity knn-correlation,neighbors=4", "--method spec"),
         (("connectivities", "X_pca"), "--method variance", ""),
     ],
-    ids=["graph", "PCA", "neither", "adjusted", "own neighbors", "no graph"],
+    ids=["graph", "PCA", "neither", "adjusted", "batches", "batches, no PCA", "own", "no graph"],
 )
 def test_of_cells(
     held: tuple[str, ...],
@@ -147,7 +150,8 @@ def test_of_cells(
 ) -> None:
     """What an AnnData file holds is used, unless something is said of the graph or its values."""
     X = values(60, 80).T.astype(np.float32)
-    cells = ad.AnnData(X, obs=pd.DataFrame({"depth": X.sum(axis=1)}, names("cell", 60)))
+    known = {"depth": X.sum(axis=1), "side": ["left", "right"] * 30}
+    cells = ad.AnnData(X, obs=pd.DataFrame(known, names("cell", 60)))
     near = np.corrcoef(X)
     inside = {
         "connectivities": (cells.obsp, np.where(near > 0.1, near, 0)),

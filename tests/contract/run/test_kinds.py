@@ -243,6 +243,57 @@ def of_one_class() -> tuple[list[str], list[str]]:
     return words, [*words, "--pseudobulk", "donor"]
 
 
+def of_one_class_unnamed() -> tuple[list[str], list[str]]:
+    """Ten cells of each donor, whom no option names."""
+    at = np.arange(240)
+    obs = {"group": np.array(["a", "b"])[at // 10 % 2], "donor id": at // 10}
+    words = [*cells(**obs), "--method", "f-test", "--labels", "obs:group"]
+    return words, [*words, "--pseudobulk", "donor id"]
+
+
+def of_one_class_in_a_table() -> tuple[list[str], list[str]]:
+    """Two samples of each patient, of whom the table of the labels tells."""
+    logarithms().to_csv("x.csv")
+    patients = pd.Series(np.arange(24) // 2, SAMPLES)
+    table = pd.DataFrame({"class": np.array(["a", "b"])[patients % 2], "patient": patients})
+    table.to_csv("repeated.csv")
+    table.assign(patient=range(24)).to_csv("single.csv")
+    words = ["--method", "f-test", "--labels"]
+    return [*words, "repeated.csv:class"], [*words, "single.csv:class"]
+
+
+def of_one_mouse() -> tuple[list[str], list[str]]:
+    """Each class is one mouse, and then a column called `sample` has the classes again."""
+    side = np.array(["a", "b"])[np.arange(240) // 120]
+    words = [*cells(group=side, sample=side, mouse=side == "a"), "--method", "f-test", "--labels"]
+    made = ad.read_h5ad("x.h5ad")
+    made.obs = made.obs.drop(columns="mouse")
+    made.write_h5ad("again.h5ad")
+    return [*words, "obs:group"], ["again.h5ad", *words[1:], "obs:group"]
+
+
+def of_each_cluster() -> tuple[list[str], list[str]]:
+    """The cells of each donor, who has one class, in two clusters."""
+    at = np.arange(240)
+    obs = {"group": np.array(["a", "b"])[at // 20 % 2], "donor": at // 20, "cluster": at // 10 % 2}
+    words = [*cells(**obs), "--method", "f-test", "--labels", "obs:group", "--pseudobulk"]
+    pd.Series(["a", "b"] * 6, [f"{k}_1" for k in range(12)], name="class").to_csv("one.csv")
+    one = [word.replace("obs:group", "one.csv:class") for word in words]
+    return [*words, "donor,cluster"], [*one, "donor,cluster", "--samples", "intersect"]
+
+
+def unit_variance() -> tuple[list[str], list[str]]:
+    """Logarithms as `raw`, and some of them scaled as X."""
+    table = logarithms().T
+    data = ad.AnnData(table)
+    data.raw = data
+    data = data[:, :80].copy()
+    data.X = np.minimum((data.X - data.X.mean(axis=0)) / data.X.std(axis=0, ddof=1), 2.5)
+    data.write_h5ad("x.h5ad")
+    words = ["x.h5ad", "--method", "variance"]
+    return words, [*words, "--layer", "raw.X"]
+
+
 def pairs() -> tuple[list[str], list[str]]:
     """Ten cells of each donor and class."""
     at = np.arange(240)
@@ -262,7 +313,17 @@ def pairs() -> tuple[list[str], list[str]]:
         ("names", dates, "7 features (01.Mrz, 02. Sep, 1-mars, 01/03/20, 2-sept., 1-dic, 4-okt)"),
         ("labels", ids, "12 classes for 24 samples"),
         ("labels", lost, "all samples of c (8) are left out by"),
+        ("raw-values", unit_variance, "X looks scaled"),
         ("donors", of_one_class, "add up the cells (--pseudobulk DONOR, of AnnData)"),
+        ("batch", of_one_mouse, "obs:mouse is confounded with the classes"),
+        ("donors", of_one_class_unnamed, "by obs:donor id, the 240 samples are of 24 donors"),
+        ("donors", of_one_class_unnamed, "--pseudobulk 'donor id', of AnnData"),
+        ("donors", of_one_class_in_a_table, "(--pseudobulk DONOR, of AnnData) or average"),
+        (
+            "donors",
+            of_each_cluster,
+            "cells of each donor (--pseudobulk donor), or test the samples",
+        ),
         ("donors", pairs, "add up the cells (--pseudobulk DONOR,CLASS, of AnnData)"),
     ],
 )

@@ -208,6 +208,9 @@ def test_what_it_cannot_do_is_refused(one, two, tmp_path, capfd):
     assert "--spatial goes with no other method" in refused(one, "--spatial", "--method", "spec")
     told = refused(one, "--spatial", "--stability", "10")
     assert "--stability does not go with tests on several --scales" in told
+    told = refused(two, "--spatial", "--block", "obs:library_id")
+    assert "give --batch obs:library_id" in told
+    assert "stands for" not in told
     assert "--spatial stands for --batch" in refused(two, "--spatial", "--also", "variance")
 
 

@@ -196,9 +196,9 @@ def test_random_columns_are_followed_by_chance_alone(n: int) -> None:
         )
         columns = [
             annotation("batch", rng.integers(0, 3, n), batch=True, named=True),
-            annotation("prep", rng.integers(0, 4, n), batch=False, named=False),
+            annotation("prep", rng.integers(0, 4, n), batch=True, named=True),
         ]
-        told += bool(followed_by_top(columns, values, None, None))
+        told += bool(followed_by_top(columns, values, None))
     assert told <= 8  # of 400 columns, of which 0.5% are expected
 
 
@@ -208,19 +208,18 @@ def test_the_column_of_the_fewest_groups_and_no_classes_are_followed(
     batch, kind = rng.integers(0, 2, N), rng.integers(0, 3, N)
     values = standardized(
         rng.normal(size=(50, N))
-        + np.outer(rng.normal(size=50), batch)
+        + 2 * np.outer(rng.normal(size=50), batch)
         + np.outer(rng.normal(size=50), kind)
     )
-    batches = annotation("obs:prep", batch, batch=False, named=False)
+    batches = annotation("obs:prep", batch, batch=True, named=True)
     donors = annotation("obs:donor", 2 * batch + rng.integers(0, 2, N), batch=True, named=True)
-    kinds = annotation("obs:kind", kind, batch=False, named=False)
+    lineages = annotation("obs:lineage", kind, batch=False, named=False)
     classes = annotation("obs:cell_type", kind, batch=False, named=True)
-    assert next(iter(followed_by_top([donors, batches, classes], values, None, None))) == "obs:prep"
-    assert "obs:kind" not in followed_by_top([kinds, classes, donors], values, None, None)
-    assert "obs:kind" not in followed_by_top([kinds, donors], values, None, kind)
-    assert next(iter(followed_by_top([kinds], values, None, None))) == "obs:kind"
+    own = followed_by_top([donors, batches, classes], values, None)
+    assert [*own] == ["obs:prep", "obs:donor"]
+    assert not followed_by_top([lineages, classes], values, None)
     some = np.flatnonzero(rng.random(N) < 0.7)
-    own = followed_by_top([donors, batches, classes], standardized(values[:, some]), some, None)
+    own = followed_by_top([donors, batches, lineages], standardized(values[:, some]), some)
     assert next(iter(own)) == "obs:prep"
 
 
@@ -230,7 +229,7 @@ def test_the_first_features_that_follow_a_column_of_the_matrix_are_told(
     monkeypatch: pytest.MonkeyPatch,
     rng: np.random.Generator,
 ) -> None:
-    """A column of any name, and one of donors within batches; the ranking is that without it."""
+    """Beside one of donors within batches; a column that is no batch by its name is not."""
     monkeypatch.chdir(tmp_path)
     study(tmp_path, 2.0)
     data = ad.read_h5ad("x.h5ad")[:, 80:].copy()
@@ -246,6 +245,9 @@ def test_the_first_features_that_follow_a_column_of_the_matrix_are_told(
     told = run_here(["rank", "prep.h5ad", "--method", "spec"], capfd).err
     assert "obs:prep, which explains" in told
     assert "if it is technical, as a batch is, give --adjust obs:prep=categorical" in told
+    data.obs = data.obs.rename(columns={"prep": "annotation"})
+    data.write_h5ad("named.h5ad")
+    assert "[batch]" not in run_here(["rank", "named.h5ad", "--method", "spec"], capfd).err
     for words in (["--adjust", "obs:prep"], ["--labels", "obs:prep"]):
         told = run_here(["rank", "prep.h5ad", "--method", "spec", *words], capfd).err
         assert "[batch]" not in told
@@ -333,9 +335,12 @@ def test_inspect_takes_what_is_known_of_features_with_gaps(
 
 
 def test_names_of_batches_and_of_what_is_known_of_donors() -> None:
-    batches = "batch Batch2 BatchID scan_batch donor patient_id tissue_source_site plate.1 run_date"
+    batches = (
+        "batch Batch2 BatchID scan_batch donor patient_id tissue_source_site plate.1 run_date "
+    )
+    batches += "sample Sample_ID library.prep"
     others = "patient_sex donor_age library_size primary_site site_of_origin batch_size brunch "
-    others += "body_site tumor_site tumour_site"
+    others += "body_site tumor_site tumour_site sample_type annotation majority_voting leiden"
     assert all(LIKE_BATCHES.search(name) for name in batches.split())
     assert not any(LIKE_BATCHES.search(name) for name in others.split())
     classes = "cell_type CellType clusters label tissue bulk_labels disease.stage"
