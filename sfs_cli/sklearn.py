@@ -10,19 +10,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Number
-from pathlib import Path
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     _check_sample_weight,
-    _num_samples,
     assert_all_finite,
     check_is_fitted,
     column_or_1d,
@@ -30,14 +27,13 @@ from sklearn.utils.validation import (
 )
 
 from sfs_cli.api import SfsWarning, rank
-from sfs_cli.arguments import config_of, given_of
+from sfs_cli.arguments import at_rows, config_of, given_of
 from sfs_cli.catalog import METHODS
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import stated
 from sfs_cli.options.grammar import NAME, expanded, joined, name_of
-from sfs_cli.options.rank import OF_SAMPLES
 
 __all__ = [
     "GDCOVSelector",
@@ -278,7 +274,7 @@ class Selector(_Selector):
 
     def fit(self, X: Any, y: object = None, **fit_params: Any) -> Self:
         """Rank the features of X (n, m) with the classes or numbers y (n,)."""
-        return self._fit(X, y, *_at_rows(self.options or {}, X), **fit_params)
+        return self._fit(X, y, *at_rows(self.options or {}, X), **fit_params)
 
     def _options(self) -> dict[str, Any]:
         asked = dict(self.options or {})
@@ -581,102 +577,7 @@ class MultiSourceSelector(_Selector):
     ) -> Self:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
         given = {"expression": "target:", **(sources or {})}
-        return self._fit(X, y, *_at_rows({"source": given}, X), **fit_params)
-
-
-def _at_rows(options: Mapping[str, Any], X: Any) -> tuple[dict[str, Any], list[str] | None]:
-    """Return options whose objects have the rows of X, and the ids of the samples.
-
-    Ids are None where none are needed: only what a text names, such as a file, has samples of its
-    own, which the index of X finds.
-    """
-    made, texts = dict(options), False
-    for name in {*OF_SAMPLES, "similarity", "coordinates", "source"}.intersection(made):
-        value = made[name]
-        several = isinstance(value, list | tuple) and (
-            name == "source"
-            or (name == "adjust" and not all(isinstance(each, Number | None) for each in value))
-        )
-        if name == "source" and isinstance(value, Mapping):
-            parts: dict[str, Any] = dict(value)
-            made[name] = {key: _rows_of(each, X, key, name) for key, each in parts.items()}
-        elif several:
-            parts = {f"{name} {k}": each for k, each in enumerate(value, 1)}
-            made[name] = [_rows_of(each, X, key, name) for key, each in parts.items()]
-        else:
-            parts = {name: value}
-            made[name] = _rows_of(value, X, name, name)
-        found = [each.get("path") if isinstance(each, Mapping) else each for each in parts.values()]
-        own = [str(each) for each in found if isinstance(each, str | Path)]
-        texts |= any(
-            each.startswith("file:") if name == "similarity" else not each.endswith("target:")
-            for each in own
-        )
-    by_index = texts and hasattr(X, "loc") and not _counted(X)
-    return made, list(map(str, X.index)) if by_index else None
-
-
-def _counted(X: Any) -> bool:
-    """Tell whether the index of X counts its rows, as after a step that was given an array.
-
-    In a fold these are not the numbers that the samples have in the whole.
-    """
-    return X.index.equals(pd.RangeIndex(len(X)))
-
-
-def _rows_of(value: Any, X: Any, name: str, option: str) -> object:
-    """Return the rows of what describes samples that belong to those of X, in their order.
-
-    By the index of X where it and the value have one; else all of them, as many as X has.
-    """
-    if option == "source" and isinstance(value, Mapping) and "path" in value:
-        return {**value, "path": _rows_of(value["path"], X, name, option)}
-    named = isinstance(value, Mapping) and option in ("source", "similarity")
-    if named or isinstance(value, str | Path):
-        return value
-    called = f"source {name!r}" if option == "source" else name
-    if isinstance(value, Mapping) and hasattr(X, "loc"):
-        value = pd.Series(dict(value))
-    of_anndata = hasattr(value, "obs_names")
-    if not hasattr(X, "loc") or not (of_anndata or hasattr(value, "loc")):
-        n, given = _num_samples(X), getattr(value, "shape", None)
-        length = given[0] if given else len(value) if isinstance(value, list | tuple) else n
-        if length != n:
-            raise ValueError(
-                f"{called} has {length} rows for the {n} samples of X: where only some samples are "
-                f"used, as in the folds of a search, give X and {called} as objects of pandas with "
-                'the same index, and steps before this one set_output(transform="pandas")'
-            )
-        return value
-    known = value.obs_names if of_anndata else value.index
-    if not known.is_unique:
-        raise ValueError(
-            f"{called} has repeated names of samples in its index: give it and X one name for each "
-            "sample"
-        )
-    if not of_anndata and len(known) != len(X) and _counted(X):
-        raise ValueError(
-            f"{called} has {len(known)} rows, and X {len(X)}, numbered from 0, which may be others "
-            "than those of the same numbers: give X, before any step, and "
-            f"{called} an index of names, such as those of the samples"
-        )
-    if option == "similarity" and value.shape != (len(known), len(known)):
-        raise ValueError(
-            f"{called} has shape {value.shape}: give it one row and one column for each sample"
-        )
-    places = known.get_indexer(X.index.map(str) if of_anndata else X.index)
-    if (places < 0).any():
-        missing = [str(each) for each in X.index[places < 0][:3]]
-        raise ValueError(
-            f"{called} has no row for {int((places < 0).sum())} of {len(X)} samples of X "
-            f"({', '.join(missing)}): give both the same index"
-        )
-    if of_anndata:
-        return value[places]
-    if option == "similarity":
-        return value.to_numpy()[np.ix_(places, places)]
-    rows = value.iloc[places]
-    return rows.reset_index(drop=True) if option in OF_SAMPLES else rows.to_numpy()
+        return self._fit(X, y, *at_rows({"source": given}, X), **fit_params)
 
 
 def _name(label: object) -> str:

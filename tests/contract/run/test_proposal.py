@@ -97,7 +97,7 @@ def ages(rng: Rng) -> None:
 
 def ids(rng: Rng) -> None:
     write_values(logs(rng))
-    write_samples("d.tsv", patient=[f"p{i // 2}" for i in range(N)], group=[*"aabb"] * 6)
+    write_samples("d.tsv", patient=[f"p{i // 2}" for i in range(N)], group=[*"aab"] * 8)
 
 
 def intensities(rng: Rng) -> None:
