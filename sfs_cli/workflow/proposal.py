@@ -22,10 +22,10 @@ from sfs_cli.options.fields import options_of
 from sfs_cli.options.grammar import command
 from sfs_cli.options.paths import STANDARD_INPUT
 from sfs_cli.run import inputs
-from sfs_cli.run.annotations import REPLICATES, Annotation, groupings, pairs
+from sfs_cli.run.annotations import REPLICATES, Annotation, groupings, pairs, repeated_donors
 from sfs_cli.run.guards import id_labels
 from sfs_cli.run.load import loaded
-from sfs_cli.run.raw_values import raw_kind
+from sfs_cli.run.raw_values import raw_kind, scaled
 from sfs_cli.store.matrix import look
 from sfs_cli.workflow.pipes import as_given
 
@@ -66,8 +66,6 @@ def proposed(
     if config.files:  # each is a batch
         columns = [each._replace(batch=each.batch or each.spec == "obs:file") for each in columns]
     batches = [each for each in columns if each.batch]
-    large = [each for each in batches if np.bincount(each.codes).min() >= config.least_cells]
-    large = [each for each in large if is_inside(each.spec)]
     classes = [each for each in columns if not each.batch]
     classes.sort(key=lambda each: _donors(batches, each.codes) is not None)
 
@@ -96,13 +94,16 @@ def proposed(
     compared = None if numbers else labels
 
     # the samples whose differences are of no interest
+    of_cells = compared if cells and counts else None
     test = "t-test" if compared is not None and compared.n_classes == 2 else "f-test"
     if labels is not None and not labels.known.all():
         changes["samples"] = "intersect"
     elif compared is not None and (found := pairs(matrix, compared, spec)):
         changes |= {"method": test, "block": found[0]}
-    elif compared is not None and cells and counts and (donors := _donors(large, compared.codes)):
-        changes |= {"pseudobulk": donors.removeprefix("obs:"), "method": test}
+    elif of_cells is not None and (donors := repeated_donors(matrix, of_cells, None, None)):
+        changes |= {"pseudobulk": donors[0].removeprefix("obs:"), "method": test}
+        if (fewest := int(np.bincount(donors[1]).min())) < config.least_cells:
+            changes["min_cells"] = fewest
         changes["transform"], cells = "log2cpm", False
     elif not (spatial or survival):
         crossed = [each.spec for each in batches if _crossed(each.codes, labels)]
@@ -111,6 +112,8 @@ def proposed(
             changes["adjust"] = (f"{first[0]}=categorical",)
 
     # what the values need
+    if scaled(look(matrix), opened.facts, config.layer):
+        changes["layer"] = "raw.X"
     if cells and compared is not None:
         changes["markers"] = "t" if "adjust" in changes else "wilcoxon"
     if raw is not None and not {"spatial", "pseudobulk"} & changes.keys():

@@ -18,12 +18,13 @@ REAL = {
     "prostate_ge/expression.parquet": LABEL,
     "leukemia/expression.gct": f"{LABEL} --transform floor:20,log2",
     "cells/celseq2_3.h5ad": "--labels obs:label --markers wilcoxon --transform median,log1p",
-    "pbmc68k_reduced/10x_pbmc68k_reduced.h5ad": "--labels obs:bulk_labels",
+    "pbmc68k_reduced/10x_pbmc68k_reduced.h5ad": "--labels obs:bulk_labels --layer raw.X",
     "nci60/transporters.parquet": f"{LABEL} --missing drop",
     "thyroid_paired/mrna.parquet": f"{LABEL} {VOOM}",
     "tcga_brca/mrna.parquet": LABEL,
 }
 STATUS = "--labels files/samples.tsv:status"
+DONORS = "--labels obs:status --pseudobulk donor --method t-test --min-cells 3 --transform log2cpm"
 PAIRED = "--method t-test --block files/samples.tsv:patient"
 MADE = {
     "files/export.txt": f"{STATUS} {PAIRED}",
@@ -31,9 +32,8 @@ MADE = {
     "files/counts.txt": f"{STATUS} {PAIRED} --voom --min-count 10",
     "files/counts.txt --labels files/samples.tsv:days": "--event died --transform log2cpm:tmm "
     "--min-count 10",
-    "files/cells.h5ad": "--labels obs:status --markers wilcoxon --transform median,log1p",
-    "files/cells/run1.h5ad files/cells/run2.h5ad": "--labels obs:status --markers wilcoxon "
-    "--transform median,log1p",
+    "files/cells.h5ad": DONORS,
+    "files/cells/run1.h5ad files/cells/run2.h5ad": DONORS,
     "files/tissue.h5ad": "--spatial",
     "sample_data/expression.csv": "--labels sample_data/labels.tsv:tissue "
     "--adjust sample_data/labels.tsv:batch=categorical",

@@ -166,6 +166,21 @@ def donors(rng: Rng) -> None:
     )
 
 
+def few_cells(rng: Rng) -> None:
+    write_cells(
+        rng, donor=[f"d{i // 2}" for i in range(N)], condition=["sick"] * 12 + ["well"] * 12
+    )
+
+
+def scaled(rng: Rng) -> None:
+    write_cells(rng, condition=["sick", "well"] * 12)
+    data = ad.read_h5ad("x.h5ad")
+    data.X = np.log1p(data.X)
+    data.raw = data
+    data.X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0).clip(0.1)
+    data.write_h5ad("x.h5ad")
+
+
 def tissue(rng: Rng) -> None:
     write_cells(rng)
     data = ad.read_h5ad("x.h5ad")
@@ -222,6 +237,12 @@ CASES: dict[Callable[[Rng], None], tuple[str, str]] = {
         "x.h5ad",
         "--labels obs:condition --pseudobulk donor --method t-test --transform log2cpm",
     ),
+    few_cells: (
+        "x.h5ad",
+        "--labels obs:condition --pseudobulk donor --method t-test --min-cells 8 "
+        "--transform log2cpm",
+    ),
+    scaled: ("x.h5ad", "--labels obs:condition --layer raw.X"),
     tissue: ("x.h5ad", "--spatial"),
     tissue_with_layers: ("x.h5ad", "--spatial --layer counts"),
     several: (
