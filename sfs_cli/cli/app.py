@@ -46,7 +46,7 @@ VERBS = {
     "report": "Make the page of a ranking again, without ranking.",
     "fuse": "Fuse knowledge sources into one similarity between samples.",
     "inspect": "Describe a matrix file and how it would be read.",
-    "convert": "Convert a matrix to a store, which is faster to read, or to Parquet.",
+    "convert": "Convert files to a store, which is faster to read, or to one table.",
     "methods": "List the methods: what each needs, costs and cites.",
 }
 """The commands in the order of the help, each a module of this package with a `command`."""

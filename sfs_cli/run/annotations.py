@@ -13,7 +13,13 @@ from sfs_cli.io.files.table import NULL_TOKENS, is_number
 from sfs_cli.io.given import given
 from sfs_cli.io.knowledge.sample_columns import is_inside, table_of
 from sfs_cli.ranking.prune import standardized
-from sfs_cli.run.columns import LIKE_BATCHES, LIKE_CLASSES, LIKE_DONORS, MOST_CLASSES
+from sfs_cli.run.columns import (
+    DONORS_OF_CELLS,
+    LIKE_BATCHES,
+    LIKE_CLASSES,
+    LIKE_DONORS,
+    MOST_CLASSES,
+)
 from sfs_cli.run.pictures import principal_components
 from sfs_cli.run.raw_values import raw_kind
 from sfs_cli.run.top import from_all_over
@@ -82,11 +88,18 @@ def groupings(
     return sorted(found, key=lambda each: not each.named)
 
 
-def pairs(matrix: Matrix, labels: Labels, spec: str | None) -> list[str]:
-    """Return the columns, as `groupings` names them, whose groups have a sample of each class."""
-    found, each = [], len(labels.classes)
+def pairs(
+    matrix: Matrix, labels: Labels, samples: np.ndarray | None, spec: str | None
+) -> list[str]:
+    """Return the columns, as `groupings` names them, whose groups have a sample of each class.
+
+    `samples` are the indices of those that are used, and `spec` names the labels.
+    """
+    labels = labels.take(samples)
+    found, each = [], labels.n_classes
     for name, column in _columns(matrix, spec, bool).items():
-        codes = _codes(column, numbers=True, codes=True)
+        used = column if samples is None else column.take(samples)
+        codes = _codes(used, numbers=True, codes=True)
         if each * (codes.max() + 1) == len(codes) and not {",", "="} & {*name}:
             cells = np.unique(np.stack([codes, labels.codes]), axis=1)
             if cells.shape[1] == len(codes) > each:
@@ -95,21 +108,28 @@ def pairs(matrix: Matrix, labels: Labels, spec: str | None) -> list[str]:
 
 
 def repeated_donors(
-    matrix: Matrix, labels: Labels, samples: np.ndarray | None, spec: str | None
+    matrix: Matrix,
+    labels: Labels,
+    samples: np.ndarray | None,
+    spec: str | None,
+    *,
+    of_cells: bool = True,
 ) -> tuple[str, np.ndarray] | None:
     """Return the column of donors, by name, whose samples have one class, and the donor of each.
 
     Each donor has two samples or more on average, and some class has two donors: where none has, no
     option can tell donors from classes. `samples` are the indices of those that are used, and
-    `spec` names the labels. Of several columns it is that of the fewest donors.
+    `spec` names the labels. Of several columns it is that of the fewest donors. Samples that are
+    not `of_cells` may be called by their condition.
     """
     found = []
     labels = labels.take(samples)
     classes = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
     alone = int(classes.max()) + 1 if labels.classes else 1
-    for name, column in _columns(matrix, spec, LIKE_DONORS.search).items():
-        codes = _codes(column, numbers=True, codes=True)
-        codes = np.unique(codes if samples is None else codes[samples], return_inverse=True)[1]
+    wanted = DONORS_OF_CELLS if of_cells else LIKE_DONORS
+    for name, column in _columns(matrix, spec, wanted.search).items():
+        used = column if samples is None else column.take(samples)
+        codes = _codes(used, numbers=True, codes=True)
         pairs = np.unique(np.stack([codes, classes]), axis=1).shape[1]
         if name != spec and alone < pairs == codes.max() + 1 <= len(codes) // 2:
             found.append((name, codes))

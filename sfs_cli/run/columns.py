@@ -65,10 +65,13 @@ _WORD_BEGINS = r"(?:^|[\W_]|(?<=[a-z])(?=[A-Z]))"
 _WORD_ENDS = r"s?(?:[\W_\d]|(?<=[a-z])(?=[A-Z])|$)"
 _LAST = r"(?:[\W_]*(?i:ids?|no|nr|number|name|code|date|label))?[\W_\d]*$"
 """What may follow the name of batches: patient_sex and library_size are none."""
-_DONORS = "donor patient subject individual participant mouse animal sample "
+_DONORS = "donor patient subject individual participant "
+_OF_CELLS = "mouse animal sample "
 _BATCHES = "batch plate lane run (?<!primary.)(?<!body.)(?<!tumor.)(?<!tumour.)site center centre "
 _BATCHES += (
-    _DONORS + "chip library lot slide prep kit pool experiment study dataset sequencer platform "
+    _DONORS
+    + _OF_CELLS
+    + "chip library lot slide prep kit pool experiment study dataset sequencer platform "
 )
 _BATCHES += "charge lauf zentrum klinik lote lieu centro serie"
 _CLASSES = "type tissue class label labels condition group disease diagnosis status treatment "
@@ -81,7 +84,8 @@ def _named(words: str, ends: str = _WORD_ENDS) -> re.Pattern[str]:
 
 
 LIKE_BATCHES, LIKE_CLASSES = _named(_BATCHES, _LAST), _named(_CLASSES)
-LIKE_DONORS = _named(_DONORS, _LAST)
+LIKE_DONORS, DONORS_OF_CELLS = _named(_DONORS, _LAST), _named(_DONORS + _OF_CELLS, _LAST)
+"""In bulk studies a sample, or an animal, may be a condition that has replicates."""
 _OF_GENES = _named("gene transcript feature probe protein peptide")
 
 

@@ -26,7 +26,7 @@ from sfs_cli.ranking.prune import standardized
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.run.annotations import followed_by_top, groupings, repeated_donors
 from sfs_cli.run.columns import seeming, sums_of_features
-from sfs_cli.run.inputs import EVENT, filled_times, look_continuous, unused_events
+from sfs_cli.run.inputs import EVENT, filled_times, look_continuous, unused_events, visits_taken
 from sfs_cli.run.load import Run
 from sfs_cli.run.raw_values import (
     FOR_TESTS,
@@ -218,9 +218,14 @@ def guard_labels(run: Run) -> None:
     if run.config.label_type == "continuous":
         unused = unused_events(*run.label_columns) if run.config.events is None else None
         tell(run, "survival", unused or without_times(run, run.labels))
-        if run.label_table is not None and run.label_table.parts:
-            had = next(iter(run.columns["event"])).values
-            tell(run, "survival", *filled_times(run.label_table, had, run.matrix.ids.samples))
+        table = run.label_table
+        if table is not None and run.config.events is not None:
+            known = next(iter(run.columns["event"])).values, run.matrix.ids.samples
+            tell(
+                run,
+                "survival",
+                *filled_times(table, *known) if table.parts else (visits_taken(table, *known),),
+            )
     for column in run.columns.all:
         if column.groups:
             levels = sorted({str(value) for value in column.values.values()})
@@ -275,7 +280,9 @@ def unnamed_donors(run: Run) -> tuple[str, np.ndarray] | None:
         return None
     if not (config.markers or (run.labels_used and tested(config))):
         return None
-    return repeated_donors(run.opened.matrix, labels, run.matrix.samples, config.labels)
+    matrix, samples = run.opened.matrix, run.matrix.samples
+    of_cells = config.pseudobulk is not None or run.opened.like_cells()[0]
+    return repeated_donors(matrix, labels, samples, config.labels, of_cells=of_cells)
 
 
 def guard_batches(run: Run, top: np.ndarray) -> None:

@@ -122,7 +122,8 @@ def read_label_table(config: RankConfig, ids: Ids | None = None) -> Column[Label
         raise InputError(
             f"--labels names {len(table.parts)} columns, which are taken together only for times",
             where=table.where,
-            hint="name one, or the column that says which samples had the event by --event",
+            hint="name one, or the column that says which samples had the event by --event of "
+            "sfs rank",
             option="labels",
         )
     return table
@@ -569,21 +570,59 @@ def last_visit(
         if 0 in timed or 0 not in {events.get(sample) for sample in samples}:
             return None
     how = "write it into the labels"
-    for name in table.beside:
-        if re.search(_LAST, name, re.IGNORECASE) and name not in table.parts:
-            texts = table.texts_of(name)
-            found = {texts[s] for s in samples if s not in table and texts.get(s)}
-            if found and all(map(is_number, found)):  # no date, no yes or no
-                path = "obs" if is_inside(config.labels) else split_label_spec(config.labels)[0]
-                spec = shlex.quote(f"{path}:{table.name},{name}")
-                how = (
-                    f"give --labels {spec}, which takes the second column where the first is empty"
-                )
-                break
+    if spec := with_last_visit(config.labels, table, samples):
+        how = f"give --labels {shlex.quote(spec)}, which takes the second column where the first "
+        how += "is empty"
     return (
         f"{told}who had no event needs the time of the last visit: {how}; --samples intersect "
         "would leave out all who had no event, and times without them are too short"
     )
+
+
+def with_last_visit(spec: str, table: Column[Any], samples: Iterable[str]) -> str | None:
+    """Return how the labels, which `spec` names, take the last visit of who lacks their time.
+
+    None where no column has it, by its name and numbers.
+    """
+    without = [sample for sample in samples if sample not in table]
+    for name in table.beside:
+        if re.search(_LAST, name, re.IGNORECASE) and name not in table.parts:
+            texts = table.texts_of(name)
+            found = {texts[sample] for sample in without if texts.get(sample)}
+            if found and all(map(is_number, found)):  # no date, no yes or no
+                path = "obs" if is_inside(spec) else split_label_spec(spec)[0]
+                return f"{path}:{table.name},{name}"
+    return None
+
+
+def times_of(event: str, names: Iterable[str]) -> list[str]:
+    """Return the columns that may be the times of an event, by their names.
+
+    Those of other events follow, and then those of last visits.
+    """
+    found = [name for name in names if name != event and re.search(_TIME, name, re.IGNORECASE)]
+    return sorted(
+        found, key=lambda name: [bool(re.search(p, name, re.IGNORECASE)) for p in (_LAST, EVENT)]
+    )
+
+
+def visits_taken(
+    table: Column[Any], events: Mapping[str, float], samples: Iterable[str]
+) -> str | None:
+    """Warn of labels that are times of last visits, beside a column of the times of the events."""
+    if not re.search(_LAST, table.name, re.IGNORECASE):
+        return None
+    had = [sample for sample in samples if events.get(sample) == 1]
+    for name in table.beside:
+        if all(re.search(part, name, re.IGNORECASE) for part in (EVENT, _TIME)):
+            texts = table.texts_of(name)
+            if count := sum(is_number(texts.get(sample, "")) for sample in had):
+                return (
+                    f"{table.name} is the time of the last visit by its name, and {name}, which "
+                    f"{counted(count, 'sample')} that had the event have, that of the event: give "
+                    f"--labels FILE:{name},{table.name}"
+                )
+    return None
 
 
 def filled_times(

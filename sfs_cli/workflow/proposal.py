@@ -26,7 +26,7 @@ from sfs_cli.run.annotations import REPLICATES, Annotation, groupings, pairs, re
 from sfs_cli.run.guards import id_labels
 from sfs_cli.run.load import loaded
 from sfs_cli.run.raw_values import raw_kind, scaled
-from sfs_cli.store.matrix import look
+from sfs_cli.store.matrix import Matrix, look
 from sfs_cli.workflow.pipes import as_given
 
 BESIDE = [f"{stem}.{end}" for stem in ("labels", "samples") for end in ("tsv", "csv", "txt")]
@@ -57,8 +57,10 @@ def proposed(
         The pattern of features that are no measurements.
     """
     matrix, changes = opened.matrix, dict[str, Any]()
-    raw, cells = raw_kind(look(matrix)), opened.like_cells()[0]
+    values = look(matrix)
+    raw, cells = raw_kind(values), opened.like_cells()[0]
     counts = raw is not None and raw.counts
+    counted = counts or "layers/counts" in opened.facts.get("matrices", ())
     spec = config.labels or _beside(config, matrix.ids)
     if (as_given(config).labels or "").partition(":")[0] == STANDARD_INPUT:
         spec = None  # which no second option can read
@@ -67,14 +69,14 @@ def proposed(
         columns = [each._replace(batch=each.batch or each.spec == "obs:file") for each in columns]
     batches = [each for each in columns if each.batch]
     classes = [each for each in columns if not each.batch]
-    classes.sort(key=lambda each: _donors(batches, each.codes) is not None)
+    classes.sort(key=lambda each: _of_donors(matrix, each))
 
     # what is compared
     others: list[str] = []
     spatial = "obsm:spatial" in opened.graphs and labels is None
     if spatial:
         changes["spatial"] = True
-        if "layers/counts" in opened.facts.get("matrices", ()) and not counts:
+        if counted and not counts:
             changes["layer"] = "counts"
     elif table is not None and labels is not None and (event := _events(table, labels)):
         changes |= event
@@ -87,32 +89,42 @@ def proposed(
         others = [name for name, column in names if not {name, column} & {*changes.values()}]
     survival = not {"event", "censored"}.isdisjoint(changes)
     if "labels" in changes:
-        made = replace(config, **changes)
-        table = inputs.read_label_table(made, matrix.ids)
-        labels = inputs.align_labels(made, matrix, table, Messages(verbosity=-1))
+        table, labels = _read_labels(replace(config, **changes), matrix)
+    if survival and table is not None and labels is not None and not labels.known.all():
+        named = replace(config, **changes).labels or ""
+        if filled := inputs.with_last_visit(named, table, matrix.ids.samples):
+            changes["labels"] = filled
+            table, labels = _read_labels(replace(config, **changes), matrix)
     numbers = labels is None or labels.values is not None or "label_type" in changes or survival
     compared = None if numbers else labels
 
     # the samples whose differences are of no interest
-    of_cells = compared if cells and counts else None
-    test = "t-test" if compared is not None and compared.n_classes == 2 else "f-test"
-    if labels is not None and not labels.known.all():
+    used = None if labels is None or labels.known.all() else np.flatnonzero(labels.known)
+    if used is not None and not survival:  # who has no time is missed: a run refuses
         changes["samples"] = "intersect"
-    elif compared is not None and (found := pairs(matrix, compared, spec)):
+    inside = is_inside(changes.get("labels") or config.labels or "")  # other labels are of cells
+    of_cells = compared if cells and used is None and inside else None
+    test = "t-test" if compared is not None and compared.n_classes == 2 else "f-test"
+    if compared is not None and (found := pairs(matrix, compared, used, spec)):
         changes |= {"method": test, "block": found[0]}
-    elif of_cells is not None and (donors := repeated_donors(matrix, of_cells, None, None)):
+    elif (
+        of_cells is not None
+        and counted
+        and (donors := repeated_donors(matrix, of_cells, None, None))
+    ):
+        changes |= {"layer": "counts"} if not counts else {}
         changes |= {"pseudobulk": donors[0].removeprefix("obs:"), "method": test}
         if (fewest := int(np.bincount(donors[1]).min())) < config.least_cells:
             changes["min_cells"] = fewest
         changes["transform"], cells = "log2cpm", False
     elif not (spatial or survival):
-        crossed = [each.spec for each in batches if _crossed(each.codes, labels)]
+        crossed = [each.spec for each in batches if _crossed(each.codes, labels, used)]
         first = [name for name in led if name in crossed]
         if first := first or crossed * (compared is not None and not cells):
             changes["adjust"] = (f"{first[0]}=categorical",)
 
     # what the values need
-    if scaled(look(matrix), opened.facts, config.layer):
+    if scaled(values, opened.facts, config.layer):
         changes["layer"] = "raw.X"
     if cells and compared is not None:
         changes["markers"] = "t" if "adjust" in changes else "wilcoxon"
@@ -134,6 +146,14 @@ def proposed(
     if excluded is not None:
         changes["exclude"] = (excluded,)
     return _words(config, changes, opened), others
+
+
+def _read_labels(
+    config: RankConfig, matrix: Matrix
+) -> tuple[inputs.Column[inputs.Label] | None, Labels | None]:
+    """Return the labels of a configuration, as read and as those of the samples."""
+    table = inputs.read_label_table(config, matrix.ids)
+    return table, inputs.align_labels(config, matrix, table, Messages(verbosity=-1))
 
 
 def _beside(config: RankConfig, ids: Ids) -> str | None:
@@ -171,26 +191,28 @@ def _chosen(ids: Ids, classes: Sequence[Annotation]) -> dict[str, str]:
         return {"labels": first}
     obs = ids.obs if is_inside(first) else None
     names = [*read_table(Path(of)).columns] if obs is None else obs.column_names
-    times = (name for name in names if not re.search(inputs.EVENT, name, re.IGNORECASE))
-    found = ({"labels": f"{of}:{name}"} | inputs.event_beside(name, event) for name in times)
-    return next((each for each in found if len(each) > 1), {"labels": first})
+    times = inputs.times_of(event, names)
+    if not times:
+        return {"labels": first}
+    return {"labels": f"{of}:{times[0]}"} | inputs.event_beside(times[0], event)
 
 
-def _donors(batches: Sequence[Annotation], codes: np.ndarray) -> str | None:
-    """Return a column of groups, several in each class (n,), which have one class each."""
-    for each in batches:
-        cells = np.unique(np.stack([each.codes, codes])[:, codes >= 0], axis=1)
-        if cells.shape[1] == each.levels and np.unique(cells[1], return_counts=True)[1].min() > 1:
-            return each.spec
-    return None
+def _of_donors(matrix: Matrix, each: Annotation) -> bool:
+    """Tell whether each donor has one class: cells of one are no replicates, and types come first.
+
+    Donors are annotations of the matrix.
+    """
+    labels = Labels(each.codes, [str(level) for level in range(each.levels)])
+    return repeated_donors(matrix, labels, None, None) is not None
 
 
-def _crossed(codes: np.ndarray, labels: Labels | None) -> bool:
-    """Tell whether every group (n,) has samples of every class."""
+def _crossed(codes: np.ndarray, labels: Labels | None, used: np.ndarray | None) -> bool:
+    """Tell whether every group (n,) has samples of every class, of those `used`."""
     if labels is None or labels.values is not None:
         return True
+    labels, codes = labels.take(used), codes if used is None else codes[used]
     cells = np.unique(np.stack([codes, labels.codes]), axis=1)
-    return cells.shape[1] == (codes.max() + 1) * labels.n_classes
+    return cells.shape[1] == len(np.unique(codes)) * labels.n_classes
 
 
 def _words(config: RankConfig, changes: dict[str, Any], opened: inputs.Opened) -> list[str]:

@@ -431,7 +431,7 @@ def _numbers(column: bytes, chunk: Chunk, layout: Layout, dtype: str) -> np.ndar
     values = parsed.reshape(-1, n_columns)
     if layout.unused:  # else what no sample that is used lacks would be missing
         values, unused = values.copy(), [*layout.unused]
-        values[:, unused] = np.nan_to_num(values[:, unused], posinf=math.inf, neginf=-math.inf)
+        values[:, unused] = np.nan_to_num(values[:, unused], posinf=0, neginf=0)
     return cast_values(values, dtype, where)
 
 

@@ -53,8 +53,9 @@ HELD, FULL = 1 / 16, 1 / 2
 taken out, a ``(sum |x|)^2`` below this part of the dimensions that these leave. Of normal features
 that is 2 / pi of them, and below a half of one feature in ten at most."""
 POWER, STEPS, FINEST = 1 / 2, 16, 1e-8
-"""The power of distances whose sum is made small, in so many steps, as if none were smaller. Values
-that are the usual one are so to less than `permutation.TIE`: orders of these change no ratio."""
+"""The sum of distances to this power is made small in so many steps, of which the last takes those
+below `FINEST` for it. Values that are the usual one then differ by less than `permutation.TIE`, so
+that orders of these change no ratio."""
 PROBES = 500
 """Features of noise of which moments must find as many as they should, within the same factor."""
 TOGETHER = 2_000_000
@@ -165,7 +166,8 @@ class Judge:
         """Permute features x (k, n) that few samples hold as before covariates were taken out, too.
 
         Taken out, their values are spread over the samples that follow the covariates, as those of
-        permuted residuals are not. What has the larger p-value is what is found in the rows (k,).
+        permuted residuals are not. Of both p-values the larger stays in the rows (k,), with its
+        effect.
         """
         ratio = self.permutations.ratio
         asked = (found.p[rows] <= SCREEN) & (Powers.of(x).fourth > HELD)

@@ -294,6 +294,18 @@ def unit_variance() -> tuple[list[str], list[str]]:
     return words, [*words, "--layer", "raw.X"]
 
 
+def visits() -> tuple[list[str], list[str]]:
+    """Last visits of all, and the times of those who died."""
+    logarithms().to_csv("x.csv")
+    last = pd.Series(np.arange(24) + 100, SAMPLES)
+    died = last.index[::2]
+    dead = pd.Series(last.index.isin(died), SAMPLES)
+    table = {"followup_days": last, "days_to_death": last[died] + 50, "dead": dead}
+    pd.DataFrame(table).to_csv("d.csv")
+    words = ["--event", "dead", "--labels"]
+    return [*words, "d.csv:followup_days"], [*words, "d.csv:days_to_death,followup_days"]
+
+
 def pairs() -> tuple[list[str], list[str]]:
     """Ten cells of each donor and class."""
     at = np.arange(240)
@@ -314,6 +326,7 @@ def pairs() -> tuple[list[str], list[str]]:
         ("labels", ids, "12 classes for 24 samples"),
         ("labels", lost, "all samples of c (8) are left out by"),
         ("raw-values", unit_variance, "X looks scaled"),
+        ("survival", visits, "give --labels FILE:days_to_death,followup_days"),
         ("donors", of_one_class, "add up the cells (--pseudobulk DONOR, of AnnData)"),
         ("batch", of_one_mouse, "obs:mouse is confounded with the classes"),
         ("donors", of_one_class_unnamed, "by obs:donor id, the 240 samples are of 24 donors"),
@@ -528,6 +541,14 @@ def test_sums_below_the_genes_are_not_what_was_measured(capfd: pytest.CaptureFix
     """A sum of logarithms is no intensity, whatever it is called."""
     in_german()
     assert not warnings_of(["rank", "x.csv", *TEST], capfd, "raw-values")
+
+
+def test_conditions_called_samples_are_no_donors(capfd: pytest.CaptureFixture[str]) -> None:
+    words = of_one_class_in_a_table()[0]
+    table = pd.read_csv("repeated.csv", index_col=0)
+    for name, told in {"sample": False, "animal": False, "subject": True}.items():
+        table.rename(columns={"patient": name}).to_csv("repeated.csv")
+        assert bool(warnings_of(["rank", "x.csv", *words], capfd, "donors")) is told
 
 
 def test_donors_of_one_class_are_told_of_once(capfd: pytest.CaptureFixture[str]) -> None:

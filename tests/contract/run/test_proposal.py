@@ -181,6 +181,29 @@ def scaled(rng: Rng) -> None:
     data.write_h5ad("x.h5ad")
 
 
+def pairs_but_one(rng: Rng) -> None:
+    pairs_of_counts(rng)
+    known = Path("samples.tsv").read_text().splitlines()
+    Path("samples.tsv").write_text("\n".join([*known[:-2], ""]))
+
+
+def deaths(rng: Rng) -> None:
+    write_values(logs(rng))
+    days = [f"{100 + 7 * i}" for i in range(N)]
+    death = [day if i % 2 else "" for i, day in enumerate(days)]
+    last = ["" if i % 2 else day for i, day in enumerate(days)]
+    died = ["yes" if i % 2 else "no" for i in range(N)]
+    write_samples("d.tsv", days_to_death=death, days_to_last_follow_up=last, died=died)
+
+
+def counts_in_a_layer(rng: Rng) -> None:
+    donors(rng)
+    data = ad.read_h5ad("x.h5ad")
+    data.layers["counts"] = data.X.copy()
+    data.X = np.log1p(data.X)
+    data.write_h5ad("x.h5ad")
+
+
 def tissue(rng: Rng) -> None:
     write_cells(rng)
     data = ad.read_h5ad("x.h5ad")
@@ -212,6 +235,19 @@ CASES: dict[Callable[[Rng], None], tuple[str, str]] = {
         "x.csv",
         "--labels samples.tsv:status --method t-test --block samples.tsv:patient --voom "
         "--min-count 10",
+    ),
+    pairs_but_one: (
+        "x.csv --labels samples.tsv:status",
+        "--samples intersect --method t-test --block samples.tsv:patient --voom --min-count 10",
+    ),
+    deaths: (
+        "x.csv --labels d.tsv:days_to_death",
+        "--event died --labels d.tsv:days_to_death,days_to_last_follow_up",
+    ),
+    counts_in_a_layer: (
+        "x.h5ad",
+        "--labels obs:condition --layer counts --pseudobulk donor --method t-test "
+        "--transform log2cpm",
     ),
     counts_alone: ("x.csv", "--transform cpm,log1p"),
     times: ("x.csv --labels d.tsv:days", "--event died"),
