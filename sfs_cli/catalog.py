@@ -387,6 +387,26 @@ _METHODS = (
         reference=f"{_THESIS}, ch. 4, and what chance reaches",
     ),
     Method(
+        name="greedy-ridge",
+        title="Greedy ridge",
+        module="sfs_cli.methods.greedy_ridge",
+        meaning="Features are ranked in the order in which they are selected: each is smooth over "
+        "a graph that is made again of the best features, and says what a ridge fit on those "
+        "before it leaves. The score is at most 2; of the others, which are ranked by their "
+        "smoothness, at most 1.",
+        needs=("graph",),
+        parameters={
+            "select": _SELECT._replace(
+                default=None, default_text="200, of few features half of them"
+            )
+        },
+        kernel=True,
+        iterative=True,
+        cost="n^2 m for each pass, and p n l with p candidates, 4,000 at most",
+        passes="3",
+        when="lists like those of mrsf-rounds, in less time",
+    ),
+    Method(
         name="l21",
         title="L2,1 regression",
         module="sfs_cli.methods.l21.fixed",

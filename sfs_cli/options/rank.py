@@ -308,7 +308,7 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         "Number of features to select.",
         metavar="N",
         least=1,
-        default_text="50; mrsf-rounds: 200, of few features half of them",
+        default_text="50; mrsf-rounds, greedy-ridge: 200, of few features half of them",
         takers=catalog.takers,
         taken_by="method",
     )

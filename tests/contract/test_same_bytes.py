@@ -95,6 +95,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "mrsf of numbers": ("m.csv", "--method", "mrsf", *NUMBERS, "--select", "5"),
     "mrsf adjusted": ("m.csv", "--method", "mrsf", *ADJUSTED, "--select", "5"),
     "mrsf-rounds": ("m.csv", "--method", "mrsf-rounds", "--select", "20"),
+    "greedy-ridge": ("m.csv", "--method", "greedy-ridge", "--select", "20"),
     "l21": ("m.csv", "--method", "l21,lambda=1"),
     "rfs": ("m.csv", "--method", "rfs", *CLASSES),
     "rfs of numbers": ("m.csv", "--method", "rfs", *NUMBERS),

@@ -21,6 +21,7 @@ METHODS = {
     "default": (),
     "spec": ("--method", "spec"),
     "mrmr": ("--method", "mrmr", "--select", "15"),
+    "greedy-ridge": ("--method", "greedy-ridge", "--select", "15"),
     "mutual-info": ("--method", "mutual-info"),
     # LIBSVM holds the kernel in float32: scores agree to about 1e-6
     "arom-svm": ("--method", "arom-svm", "--select", "12"),
@@ -29,7 +30,7 @@ METHODS = {
     "lda": ("--method", "mrsf-rounds,response=lda"),
 }
 """The options of the methods; all but some take labels."""
-UNLABELED = ("default", "spec", "split")
+UNLABELED = ("default", "spec", "greedy-ridge", "split")
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ METHODS = (
     *("gdcov-spca --select 3", "hsic", "trace-ratio --select 3"),
     *("trace-ratio,variant=laplacian --select 3", "mrsf --select 3"),
     *("mrsf,response=lda --select 3", "mrsf,response=svm --select 3"),
-    *("mrsf,response=pca --select 3", "mrsf-rounds", "mrsf-rounds,response=lda"),
+    *("mrsf,response=pca --select 3", "mrsf-rounds", "greedy-ridge", "mrsf-rounds,response=lda"),
     *("l21,lambda=0.1", "l21,budget=1", "l21,lambda=0.1,response=lda", "rfs"),
     *("rfs,gamma=1e-3", "qalpha", "qalpha,variant=power", "qalpha,variant=ritz"),
     *("qalpha,variant=laplacian", "qalpha,variant=supervised", "qalpha,variant=kernel"),

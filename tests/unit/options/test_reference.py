@@ -31,7 +31,7 @@ def test_the_default_of_select_is_that_of_the_methods() -> None:
     of_methods = {
         m.name: m.options["select"] for m in catalog.METHODS.values() if "select" in m.options
     }
-    assert of_methods.pop("mrsf-rounds") is None
+    assert of_methods.pop("mrsf-rounds") is of_methods.pop("greedy-ridge") is None
     (common,) = set(of_methods.values())
     text = default_of(RANK_KEYS["select"])
-    assert text == f"{common}; mrsf-rounds: {SELECT}, of few features half of them"
+    assert text == f"{common}; mrsf-rounds, greedy-ridge: {SELECT}, of few features half of them"
