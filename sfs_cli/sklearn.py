@@ -276,8 +276,11 @@ class MultiSourceSelector(Selector):
         **fit_params: Any,
     ) -> Self:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
+        options = self.options or {}
+        if "source" in options:
+            raise ValueError("options has source, and fit takes them here: give fit the sources")
         given = {"expression": "target:", **(sources or {})}
-        return self._fit(X, y, {**(self.options or {}), "source": given}, **fit_params)
+        return self._fit(X, y, {**options, "source": given}, **fit_params)
 
 
 def _name_of_class(label: object) -> str:

@@ -31,6 +31,7 @@ Y = np.repeat([0, 1, 2], 12)
 X = np.random.default_rng(4).normal(size=(36, 40)) + 1.0
 X[:, :6] += 2.5 * Y[:, None]
 SOME = np.where(np.arange(36) % 3 == 0, Y, -1)
+SOURCES = {"expression": "target:", "other": X[:, 30:]}
 OFTEN = [selectors.Selector(method="variance"), selectors.Selector(method="relieff")]
 """One that any method is given to, and one that needs classes; all are tested nightly."""
 
@@ -104,6 +105,15 @@ def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
                 "labels": [str(y) if y >= 0 else None for y in SOME],
             },
             SOME,
+        ),
+        (
+            {
+                "method": "msfs",
+                "parameters": {"then": "gdcov"},
+                "options": {"source": SOURCES, "weights": "alignf"},
+            },
+            {"method": "msfs,then=gdcov", "source": SOURCES, "weights": "alignf", "labels": Y},
+            Y,
         ),
         (
             {"method": "sselect"},  # of two classes -1 is one
@@ -394,6 +404,8 @@ def test_options_of_selector_that_are_its_own_or_change_the_features_are_refused
     ).fit(X)
     expected = selectors.MultiSourceSelector().fit(X, sources=source)
     np.testing.assert_array_equal(own.scores_, expected.scores_)
+    with pytest.raises(ValueError, match="give fit the sources"):
+        selectors.MultiSourceSelector(options={"source": source}).fit(X, sources=source)
 
 
 def test_a_source_with_repeated_samples_is_refused() -> None:
