@@ -75,11 +75,11 @@ class Selector(SelectorMixin, BaseEstimator):
 
     Notes
     -----
-    `fit` uses y with the default method and with hsic, and where the method or an option needs
-    labels, such as ``parameters={"response": "lda"}`` of mrsf or ``options={"similarity":
-    "label"}``; it ignores y with others. With sselect a class of -1 in y stands for a sample
-    without one, as in `sklearn.semi_supervised`; where y has -1 and one other class, as many tables
-    of two classes do, both are classes.
+    `fit` uses y with the default method, with hsic that is given no graph, and where the method or
+    an option needs labels, such as ``parameters={"response": "lda"}`` of mrsf or
+    ``options={"similarity": "label"}``; it ignores y with others. With sselect a class of -1 in y
+    stands for a sample without one, as in `sklearn.semi_supervised`; where y has -1 and one other
+    class, as many tables of two classes do, both are classes.
 
     What describes the samples among the options, such as ``{"adjust": batch}``, is found by the
     index of X where both are objects of pandas, so that each fold of a search takes its rows of the
@@ -197,7 +197,10 @@ class Selector(SelectorMixin, BaseEstimator):
 
     def _labels(self, y: object, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
         """Return the options for labels y (n,), beside those that are asked for."""
-        used, needed = self._name in (None, "hsic"), self._needs_labels
+        # hsic has a graph of y by itself, in place of which an option may give another
+        other = any(asked.get(option) is not None for option in ("similarity", "coordinates"))
+        used = self._name is None or (self._name == "hsic" and not other)
+        needed = self._needs_labels
         if not used and not needed:  # unless options ask for labels, as similarity="label" does
             try:
                 config_of(given_of(table), RankConfig, asked)
@@ -217,12 +220,16 @@ class Selector(SelectorMixin, BaseEstimator):
             return {"labels": classes}
         if type_of_target(classes).startswith("continuous"):
             # of methods on a graph, hsic alone takes that of the numbers by itself
-            takes = ["hsic", *(name for name, method in METHODS.items() if method.numeric)]
-            own = self._name if self._name in takes else "f-test"
+            takes = {"hsic": "hsic"} | {
+                name: name + ",response=outcome" * ("response" in method.options)
+                for name, method in METHODS.items()
+                if method.numeric
+            }
+            own = takes.get(self._name or "", "f-test")
             raise ValueError(
                 "Unknown label type: y holds numbers that are no classes, for which there is "
                 f'Selector(method="{own}", options={{"label_type": "continuous"}}); '
-                f"methods for numbers are {', '.join(takes)}"
+                f"methods for numbers are {'; '.join(takes.values())}"
             )
         check_classification_targets(classes)
         labels = np.array([_name_of_class(each) for each in classes.tolist()], object)
@@ -279,6 +286,8 @@ class MultiSourceSelector(Selector):
         options = self.options or {}
         if "source" in options:
             raise ValueError("options has source, and fit takes them here: give fit the sources")
+        if "expression" in (sources or {}):
+            raise ValueError('sources has "expression", as X is called here: give another name')
         given = {"expression": "target:", **(sources or {})}
         return self._fit(X, y, {**options, "source": given}, **fit_params)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,12 @@ def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
         (
             {"method": "hsic", "options": {"similarity": "rbf"}},
             {"method": "hsic", "similarity": "rbf"},
-            None,
+            Y,
+        ),
+        (
+            {"method": "hsic", "options": {"coordinates": X[:, 6:8]}},
+            {"method": "hsic", "coordinates": X[:, 6:8]},
+            Y,
         ),
         ({"method": "mrsf"}, {"method": "mrsf", "select": 8}, Y),
         (
@@ -126,7 +132,9 @@ def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
 def test_it_ranks_as_the_command_does(
     given: dict[str, Any], asked: dict[str, Any], y: np.ndarray | None
 ) -> None:
-    made = clone(selectors.Selector(8, **given)).fit(X, y)
+    with warnings.catch_warnings(record=True) as told:
+        made = clone(selectors.Selector(8, **given)).fit(X, y)
+    assert not told  # that y has no effect would be in every fold
     expected = sfs_cli.rank(X, dtype="float64", **asked)
     assert made.get_support(indices=True).tolist() == sorted(expected.order[:8])
     assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
@@ -326,6 +334,7 @@ def test_scores_and_p_values_are_those_of_scikit_learn(rng: np.random.Generator)
     [
         (selectors.Selector(method="spearman"), "spearman"),
         (selectors.Selector(method="relieff"), "relieff"),
+        (selectors.Selector(method="mrsf,response=lda"), "mrsf,response=outcome"),
     ],
 )
 def test_numbers_where_classes_are_meant_name_what_takes_them(selector: Any, method: str) -> None:
@@ -406,6 +415,8 @@ def test_options_of_selector_that_are_its_own_or_change_the_features_are_refused
     np.testing.assert_array_equal(own.scores_, expected.scores_)
     with pytest.raises(ValueError, match="give fit the sources"):
         selectors.MultiSourceSelector(options={"source": source}).fit(X, sources=source)
+    with pytest.raises(ValueError, match="give another name"):  # X would go without a word
+        selectors.MultiSourceSelector().fit(X, sources={"expression": source["other"]})
 
 
 def test_a_source_with_repeated_samples_is_refused() -> None:
