@@ -98,10 +98,15 @@ def test_the_picture_is_small():
     assert size_of(PICTURE)[0] == 1000
 
 
+CHANGES = text_of(ROOT / "CHANGELOG.md")
+
+
 def test_the_version_to_cite_is_that_of_the_package():
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert found["version"] == sfs_cli.__version__
     assert found["cff-version"] == "1.2.0"
+    (dated,) = re.findall(rf"^## \[{sfs_cli.__version__}\] - (\S+)$", CHANGES, re.MULTILINE)
+    assert str(found["date-released"]) == dated
     for field in ("message", "title", "authors", "license"):
         assert found[field], field
 
