@@ -135,7 +135,10 @@ def beside_null(path: Path, m: int, seed: int) -> Data:
     import anndata
 
     tissue = anndata.read_h5ad(path)
-    counts = np.asarray(sparse.csr_matrix(tissue.X).todense()).T.astype(np.int64)
+    values = sparse.csr_matrix(tissue.X).toarray().T
+    counts = values.astype(np.int64)
+    if (counts != values).any():
+        raise SystemExit(f"{path}: X needs counts, which are whole numbers")
     depth = counts.sum(axis=0)
     kept = depth >= np.median(depth) / 10
     counts = counts[:, kept]
@@ -240,11 +243,8 @@ def tissues(given: argparse.Namespace) -> Iterator[tuple[str, int, Data]]:
         for path in given.tissue or ():
             yield path.stem, seed, beside_null(path, given.features, seed)
         for depth in () if given.tissue else given.depth:
-            yield (
-                depth,
-                seed,
-                simulate(given.spots, given.features, given.null, depth, seed),
-            )
+            data = simulate(given.spots, given.features, given.null, depth, seed)
+            yield depth, seed, data
 
 
 def measurements(given: argparse.Namespace, bench: Bench) -> Iterator[dict[str, Any]]:
@@ -262,7 +262,8 @@ def measurements(given: argparse.Namespace, bench: Bench) -> Iterator[dict[str, 
                 print(f"{name} is left out: {error}", file=sys.stderr)
                 missing.add(name)
                 continue
-            print(f"{tissue} {seed} {name}: {row}", file=sys.stderr)
+            told = ", ".join(f"{key} {value:.4g}" for key, value in row.items())
+            print(f"{tissue} {seed} {name}: {told}", file=sys.stderr)
             yield {"tissue": tissue, "tool": name, "seed": seed} | row
 
 
@@ -270,7 +271,7 @@ def report(rows: pd.DataFrame, given: argparse.Namespace) -> str:
     """Return a Markdown table of the means over tissues."""
     columns = [c for c in rows.columns if c not in ("tissue", "tool", "seed")]
     if given.tissue:
-        head = f"Real tissues at q ≤ {LEVEL:g}: means of {given.seeds} draws of the null genes."
+        head = f"Real tissues at q ≤ {LEVEL:g}: means of {given.seeds} draws of genes."
     else:
         head = (
             f"Power and FDR at q ≤ {LEVEL:g}: means of {given.seeds} tissues of "
@@ -317,7 +318,7 @@ def main() -> None:
         "--features", type=int, default=100, metavar="M", help="of each pattern, or tissue"
     )
     parser.add_argument("--null", type=int, default=3000, metavar="N", help="null genes")
-    parser.add_argument("--seeds", type=int, default=3, metavar="K", help="tissues")
+    parser.add_argument("--seeds", type=int, default=3, metavar="K", help="draws of each")
     split = lambda text: tuple(text.split(","))  # noqa: E731
     parser.add_argument("--depth", type=split, default=DEPTHS, metavar="NAME,...")
     parser.add_argument("--tissue", type=Path, action="append", metavar="FILE", help="h5ad")
