@@ -94,6 +94,11 @@ def test_sets_of_cells_are_drawn_twice():
     assert set(small[0]) != set(small[1])
 
 
+def test_sets_of_fewer_genes_than_the_list_are_left_out(tmp_path):
+    draw = leiden.PARTS[0], 0, Cells("small", np.arange(1.0, 51).reshape(10, 5), np.arange(10) % 2)
+    assert leiden.measure(draw, leiden.RANKINGS, [200], tmp_path, tmp_path) == []
+
+
 def test_lists_of_cells_are_compared_with_the_default():
     ours, flavor = next(iter(leiden.RANKINGS)), leiden.SCANPY["seurat"]
     values = {ours: [0.5, 0.7, 0.5, 0.5], flavor: [0.7, 0.8, 0.6, 0.6]}

@@ -17,7 +17,7 @@ is ahead of each list on the mean of the sets, with the standard error of that o
 
 The sets are those of `tools.benchmarks.cell_sets` and, with `--more`, the h5ad files of a folder
 that `tools.benchmarks.cell_collections` made. The draws that the file of `--rows` has are not
-measured again.
+measured again: give the same `--genes` and `--add` with it.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ def measure(
     varies = X.std(axis=0) > 0
     X, counts = X[:, varies], cells.counts[:, varies]
     sizes = [size for size in sizes if size < X.shape[1]]
+    if not sizes:
+        return []
     genes = [f"gene{i}" for i in range(X.shape[1])]
     file = folder / f"{cells.name}-{number}.parquet"
     pd.DataFrame(X.T, genes, [f"cell{i}" for i in range(len(X))]).to_parquet(file)
@@ -177,6 +179,8 @@ def main() -> None:
             rows += found
             if given.rows is not None:
                 pd.DataFrame(rows).to_csv(given.rows, index=False)
+    if not rows:
+        raise SystemExit("no set has one of these names and more genes than --genes")
     told = [text.replace("\n", " ") for text in __doc__.strip().split("\n\n")[2:4]]
     page = "\n".join([HEAD.format(*told), *report(rows)])
     if given.out is None:
