@@ -189,6 +189,7 @@ def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
         (f'plain\t{MATRIX}\t\t\t"a\t2', "plain: a quote in the column files is not"),
         ("plain\t{name}.csv\t\t\t\t2", "plain: Snakemake takes what is in braces"),
         (f"plain\t{MATRIX}\t--methd x\t\t\t2", "--methd is no option"),
+        (f"plain\t{MATRIX}\tb.csv --batch file\t\t\t2", "sfs convert A.h5ad B.h5ad"),
         (f"plain\t{MATRIX}\t--top 0\t\t\t2", "--top cannot be 0"),
         (f"plain\t{MATRIX}\t--labels\t\t\t2", "--labels cannot be empty"),
         (f"plain\t{MATRIX}\t--modules=1\t\t\t2", "--modules takes no value"),
