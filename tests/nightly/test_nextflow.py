@@ -336,7 +336,7 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
 def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
     named = tmp_path / "m[1].csv"
     named.symlink_to(MATRIX)
-    options = "--method fisher --labels labels.tsv:tissue --exclude 'a $(b)'"
+    options = "--method fisher --labels labels.tsv:tissue --exclude 'G0001|a $(b)'"
     (tmp_path / "two words.txt").write_text("")  # names may have spaces
     files = f"{LABELS} '{tmp_path}/two words.txt'"
     (tmp_path / "sheet.tsv").write_text(
