@@ -15,7 +15,7 @@ import pytest
 from tests.docs.pages import DOCS, ENGINES, PAGES, ROOT, Reader, text_of
 from tests.docs.test_commands import LONG, commands_of, follow
 from tests.docs.workflows.commands import tool, write_script
-from tests.docs.workflows.test_slurm_scripts import SBATCH, SINFO
+from tests.docs.workflows.test_slurm_scripts import SBATCH
 
 CLUSTER, STORIES = DOCS / "guides" / "cluster.md", DOCS / "guides" / "stories.md"
 
@@ -25,7 +25,6 @@ def test_arrays_of_slurm(page: Path, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
     write_script(tmp_path / "bin" / "sbatch", SBATCH, log=str(tmp_path / "jobs"))
-    write_script(tmp_path / "bin" / "sinfo", SINFO)
     (command,) = (c for c in commands_of(page) if c.startswith("workflows/"))
     done = reader.run(command)
     assert done.returncode == 0, done.stderr
