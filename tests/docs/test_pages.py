@@ -111,6 +111,20 @@ def test_the_version_to_cite_is_that_of_the_package():
         assert found[field], field
 
 
+def test_workflows_name_the_version_of_the_package():
+    pinned = r"sfs-cli ?(?:==|:)(\d[\w.]*)|^ *(?:{% set )?version += ['\"](\d[\w.]*)"
+    ends = {".yml", ".yaml", ".nf", ".config", ".md", ""}
+    files = [path for path in (ROOT / "workflows").rglob("*") if path.suffix in ends]
+    named = [
+        (path.name, *found)
+        for path in files
+        if path.is_file() and path.name != "CHANGELOG.md"
+        for found in re.findall(pinned, text_of(path), re.MULTILINE)
+    ]
+    assert {name for name, *_ in named} >= {"Containerfile", "meta.yaml", "nextflow.config"}
+    assert {pin or version for _, pin, version in named} == {sfs_cli.__version__}, named
+
+
 def test_pages_have_no_code_blocks_without_a_language():
     for page in [*OF_ROOT, *PAGES]:
         opened = re.findall(r"^```(.*)$", text_of(page), re.MULTILINE)[::2]
