@@ -5,9 +5,9 @@ B the features that are picked already and ``A = (I + B B' / c)^-1``, so that ``
 ridge fit of Y on B with the penalty c leaves:
 
 1. With c = 10, of the 4,000 features with the largest ``|u_j' Y|^2``, pick 200 one by one (of
-   few features half of them), each with the largest ``|u_j' A Y|^2``.
-2. Make the graph again, on these features alone: 5 nearest neighbors by the correlation of samples.
-   G is its positive part, centered.
+   few features half of them, but 3 at least), each with the largest ``|u_j' A Y|^2``.
+2. Make the graph again, on these features alone: 5 nearest neighbors by the correlation of samples,
+   whatever the first graph is. G is its positive part, centered.
 3. With ``q_j = u_j' G u_j``, how smooth a feature is over that graph, and c = 30, of the 4,000 with
    the largest q_j select one by one, each with the largest ``q_j u_j' A u_j``; the others follow by
    q_j.
@@ -18,6 +18,9 @@ once. With c = 10 and the root of q_j lists were as accurate, but had fewer plan
 After picks ``b_1, b_2, ...`` with ``z_k = A b_k``, A of before, and ``d_k = c + b_k' z_k``, A is
 ``I - sum_k z_k z_k' / d_k`` (Sherman and Morrison, Ann. Math. Stat. 21, 1950): no (n, n) matrix is
 held for it.
+
+Of more than 1,000 samples the positive parts are those of the 100 leading eigenvectors, because all
+of them take time that grows with n^3.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ from sfs_cli.methods.l21.rounds import LEADING, SELECT
 from sfs_cli.methods.shared import ROUNDING, first_by_id, require_variation, warn_of_fewer
 
 CANDIDATES = 4_000
-"""Features among which some are picked, at most."""
+"""Features among which some are picked, at most; of more that are selected, these alone."""
+LEAST = 3
+"""Samples and features, at least: by two features all correlations of samples are 1 or -1."""
 AT_FIRST, AT_LAST = 10, 30
 """Penalties of the ridge fits of both selections."""
 NEIGHBORS = 5
@@ -50,7 +55,8 @@ def solve(problem: Problem) -> Solution:
     ----------
     problem : Problem
         With a sample graph, and the option ``select``; without it as many as the second graph is
-        made of. A longer list begins with the shorter one.
+        made of. Up to `CANDIDATES`, a longer list begins with the shorter one; of more, the
+        candidates are as many as are selected.
 
     Returns
     -------
@@ -61,25 +67,30 @@ def solve(problem: Problem) -> Solution:
     Raises
     ------
     InputError
-        If no feature varies, or none follows the graph.
+        If no feature varies, or none follows the graph, or a second graph cannot be made: of fewer
+        than 3 samples or features, or where samples are identical by the features picked.
     OutOfMemoryError
         If the candidates and the second graph do not fit the memory allowed.
     """
     n, asked = problem.n_samples, problem.options["select"]
-    needed = 8 * (min(CANDIDATES, problem.n_rows) * n + 4 * n * n)
-    hint = "raise --memory, or use --method spec"
-    check_memory(f"candidates and a graph of {n:,} samples need", needed, problem.memory, hint)
+    _check_memory(problem, asked or SELECT)
     features = centered_matrix(problem.engine, "unit", problem.memory)
     require_variation(features.status)
     able = int(features.usable.sum())
-    most = min(SELECT, -(-able // 2))
+    if min(n, able) < LEAST:
+        raise InputError(
+            f"greedy-ridge needs at least {LEAST} samples, and as many features that vary; there "
+            f"are {n:,} and {able:,}",
+            hint="use --method variance",
+        )
+    most = min(SELECT, max(-(-able // 2), LEAST))
     count = min(asked or most, able)
     Y, first = follows(features, problem.similarity, problem.memory)
     picked = features.take(Candidates(problem, features, first, most).by_residual(Y))
     _, q = follows(features, graph_of(picked), problem.memory)
     share = q / q.max()
     score = np.where(features.usable, share, np.nan)
-    selected = Candidates(problem, features, q, count).by_leverage(share)
+    selected = Candidates(problem, features, share, count).by_leverage()
     score[list(selected)] = 1 + np.array([*selected.values()])
     return Solution(
         score,
@@ -88,6 +99,18 @@ def solve(problem: Problem) -> Solution:
         stop=f"{count:,} features were selected",
         facts={"selected": count, "passes": features.passes},
         warnings=warn_of_fewer(asked or 0, able),
+    )
+
+
+def _check_memory(problem: Problem, count: int) -> None:
+    """Refuse what does not fit the memory: candidates, z of every pick, and the second graph."""
+    n, m = problem.n_samples, problem.n_rows
+    rows = min(max(CANDIDATES, count), m) + min(count, m)
+    check_memory(
+        f"candidates and a graph of {n:,} samples need",
+        8 * (rows * n + 4 * n * n),
+        problem.memory,
+        "raise --memory, or use --method spec",
     )
 
 
@@ -114,8 +137,16 @@ def graph_of(rows: np.ndarray) -> Similarity:
     It is that of ``--similarity knn-correlation``, on features that are centered and of one norm.
     """
     d2 = profile_distances_of(rows.T @ rows, rows.sum(axis=0), len(rows))
+    try:
+        bandwidth = median_bandwidth(d2)
+    except InputError as error:
+        raise InputError(
+            f"at least half of the pairs of samples have the same values of the {len(rows):,} "
+            "features that greedy-ridge makes its second graph of",
+            hint="use --method mrsf-rounds, which makes none",
+        ) from error
     indices, near = nearest_in_panel(d2, 0, min(NEIGHBORS, len(d2) - 1))
-    return knn_similarity(indices, near, median_bandwidth(d2))
+    return knn_similarity(indices, near, bandwidth)
 
 
 class Candidates:
@@ -130,13 +161,14 @@ class Candidates:
         self.first = value[self.index]
         self.rows = features.take(self.index)  # (p, n)
         self.problem, self.count = problem, count
+        self.left = np.ones(len(self.index), bool)  # what is not picked
 
     def by_residual(self, Y: np.ndarray) -> np.ndarray:
         """Pick features, each with the largest ``|u_j' A Y|^2``; return them in that order."""
         square, R = self.first.copy(), Y.copy()  # R = A Y
-        ridge, picked = Ridge(self.rows.shape[1], AT_FIRST), list[int]()
+        ridge, picked = self._ridge(AT_FIRST), list[int]()
         for _ in range(self.count):
-            at = self._largest(square, picked)
+            at = self._pick(square)
             z, d = ridge.add(self.rows[at])
             along = self.rows[at] @ R
             # |r - w a|^2 of r = u' R, w = u' z / d and a = b' R
@@ -146,36 +178,44 @@ class Candidates:
             picked.append(at)
         return self.index[picked]
 
-    def by_leverage(self, share: np.ndarray) -> dict[int, float]:
-        """Pick features by ``share_j u_j' A u_j``; return these values at the pick, in order."""
-        share, own = share[self.index], np.ones(len(self.index))
-        ridge, picked, found = Ridge(self.rows.shape[1], AT_LAST), list[int](), list[float]()
+    def by_leverage(self) -> dict[int, float]:
+        """Pick features by the first value times ``u_j' A u_j``; return these, in that order."""
+        own, ridge, found = np.ones(len(self.index)), self._ridge(AT_LAST), dict[int, float]()
         for _ in range(self.count):
-            value = share * own
-            at = self._largest(value, picked)
+            value = self.first * own
+            at = self._pick(value)
             z, d = ridge.add(self.rows[at])
             own -= np.square(self.rows @ z) / d
-            picked.append(at)
-            found.append(float(value[at]))
-        return dict(zip(self.index[picked].tolist(), found, strict=True))
+            found[int(self.index[at])] = float(value[at])
+        return found
 
-    def _largest(self, value: np.ndarray, picked: list[int]) -> int:
-        """Return where the largest value (p,) is that is not picked, of equal ones by the ids."""
-        left = value.copy()
-        left[picked] = -np.inf
-        same = np.flatnonzero(left >= left.max() * (1 - ROUNDING))
-        return int(np.searchsorted(self.index, first_by_id(self.problem, self.index[same])))
+    def _ridge(self, penalty: float) -> Ridge:
+        return Ridge(self.rows.shape[1], penalty, self.count)
+
+    def _pick(self, value: np.ndarray) -> int:
+        """Take where the largest value (p,) is that is left; of equal ones, by their ids.
+
+        Equal is what differs by the rounding of the first values: a small one is what is left of
+        them, and may be below 0.
+        """
+        left = np.where(self.left, value, -np.inf)
+        same = np.flatnonzero(left >= left.max() - ROUNDING * self.first.max())
+        at = int(np.searchsorted(self.index, first_by_id(self.problem, self.index[same])))
+        self.left[at] = False
+        return at
 
 
 class Ridge:
-    """``A = (I + B B' / c)^-1`` of the picked features B and a penalty c, by rank-one updates."""
+    """``A = (I + B B' / c)^-1`` of at most k picked features B and a penalty c, one by one."""
 
-    def __init__(self, n: int, penalty: float) -> None:
-        self.penalty, self.Z = penalty, np.empty((0, n))  # rows z_k / d_k^1/2
+    def __init__(self, n: int, penalty: float, k: int) -> None:
+        self.penalty, self.Z, self.picked = penalty, np.empty((k, n)), 0  # rows z_k / d_k^1/2
 
     def add(self, b: np.ndarray) -> tuple[np.ndarray, float]:
         """Add a feature (n,); return z = A b (n,), A as before, and d: A is now A - z z' / d."""
-        z = b - self.Z.T @ (self.Z @ b)
+        Z = self.Z[: self.picked]
+        z = b - Z.T @ (Z @ b)
         d = float(self.penalty + b @ z)
-        self.Z = np.vstack([self.Z, z / np.sqrt(d)])
+        self.Z[self.picked] = z / np.sqrt(d)
+        self.picked += 1
         return z, d

@@ -35,7 +35,7 @@ def greedy_ridge(
     F, first = unit_features(X), positive_part(S)
     among = candidates(np.array([f @ first @ f for f in F.T]), most)
     picked: list[int] = []
-    while len(picked) < min(200, -(-X.shape[1] // 2)):
+    while len(picked) < min(200, max(3, -(-X.shape[1] // 2))):
         A = left_by_a_ridge_fit(F, picked, 10)
         value = {j: F[:, j] @ A @ first @ A @ F[:, j] for j in among if j not in picked}
         picked.append(max(value, key=value.__getitem__))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.methods import greedy_ridge
 from sfs_cli.methods.base import Solution, Status
+from sfs_cli.methods.centered_matrix import centered_matrix
 from tests.making import HELD, make_problem
 from tests.oracles import greedy_ridge as twin
 from tests.oracles import similarities
@@ -31,7 +33,7 @@ def solved(X: np.ndarray, select: int | None = 12, **given: int) -> Solution:
 
 
 @pytest.mark.parametrize("most", [4000, 50])
-@pytest.mark.parametrize("memory", [HELD, 8 * (90 * 30 + 4 * 30**2)])  # or read again each time
+@pytest.mark.parametrize("memory", [HELD, 8 * (90 * 30 + 12 * 30 + 4 * 30**2)])  # or read again
 def test_it_equals_the_twin(memory: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(greedy_ridge, "CANDIDATES", most)
     X = simulated()
@@ -82,9 +84,39 @@ def test_constant_features_have_no_score() -> None:
     assert np.isnan(found.score).nonzero()[0].tolist() == [3]
 
 
-def test_what_cannot_be_ranked_is_refused() -> None:
-    X = simulated()
+def test_values_below_zero_by_rounding_are_as_good_as_zero() -> None:
+    H = linalg.hadamard(8)[:, 1:].astype(float)  # orthogonal features, of which Y has one
+    problem = make_problem(H, select=7)
+    features = centered_matrix(problem.engine, "unit", problem.memory)
+    value = np.array([-2e-17, -1e-17, -3e-17, 1e-17, 8, -1e-17, -4e-17])
+    picked = greedy_ridge.Candidates(problem, features, value, 7).by_residual(H[:, [4]])
+    assert picked.tolist() == [4, 0, 1, 2, 3, 5, 6]
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 9), (9, 2)])
+def test_a_second_graph_needs_three_samples_and_features(n: int, m: int) -> None:
+    X = simulated(30, 90)[:n, :m]
+    with pytest.raises(InputError, match=f"at least 3 samples.*there are {n} and {m}"):
+        greedy_ridge.solve(make_problem(X, S=np.eye(n), select=2))
+    assert solved(simulated()[:, :3], None).facts["selected"] == 3
+
+
+def test_a_second_graph_of_samples_that_are_alike_is_refused() -> None:
+    X = np.repeat(np.arange(10) % 2.0, 8).reshape(10, 8)
+    with pytest.raises(InputError, match=r"the 4 features.*second graph") as told:
+        greedy_ridge.solve(make_problem(X, S=X @ X.T, select=2))
+    assert "bandwidth" not in str(told.value)
+
+
+def test_the_memory_of_a_long_list_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(greedy_ridge, "CANDIDATES", 10)
+    for select, rows in ((5, 10 + 5), (40, 40 + 40), (500, 90 + 90)):
+        needed = 8 * (rows * 30 + 4 * 30**2)
+        assert solved(simulated(), select, memory=needed).order is not None
+        with pytest.raises(OutOfMemoryError, match="candidates"):
+            solved(simulated(), select, memory=needed - 1)
+
+
+def test_a_graph_that_no_feature_follows_is_refused() -> None:
     with pytest.raises(InputError, match="no feature follows"):
-        greedy_ridge.solve(make_problem(X, S=np.ones((30, 30)), select=5))
-    with pytest.raises(OutOfMemoryError, match="candidates"):
-        solved(X, memory=1000)
+        greedy_ridge.solve(make_problem(simulated(), S=np.ones((30, 30)), select=5))
