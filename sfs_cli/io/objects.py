@@ -13,7 +13,7 @@ from pandas.api.types import infer_dtype, is_complex_dtype, is_numeric_dtype
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.given import named
-from sfs_cli.io.matrix.memory import Table, booleans_of
+from sfs_cli.io.matrix.memory import Table
 from sfs_cli.io.matrix.stored import check_sparse, is_sparse
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     if isinstance(value, pd.DataFrame):
         ids = _names_of(value.index, "row"), _names_of(value.columns, "column")
         values = _numbers_of(value, what)
-        return Table(values, *ids, samples_are_rows, booleans=booleans_of(value))
+        return Table(values, *ids, samples_are_rows)
     if is_sparse(value):
         check_sparse(value, named(what))
         values = value if value.format in ("csr", "csc") else value.tocsr()

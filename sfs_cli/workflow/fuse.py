@@ -10,7 +10,7 @@ from sfs_cli import provenance
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError, counted, located, nearest
 from sfs_cli.graph.similarity import SparseSimilarity
-from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
+from sfs_cli.io.files.atomic import check_writable, output_folder, refuse_folders
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -56,7 +56,7 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
             where=path,
             hint=other,
         )
-    with OutputFolder(path.parent) as out:
+    with output_folder(path.parent) as out:
         staged = out.file(path.name)
         with located(str(path)):
             if copied:

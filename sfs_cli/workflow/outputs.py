@@ -26,9 +26,8 @@ from sfs_cli.errors import (
     need_extra,
 )
 from sfs_cli.io.files.atomic import (
-    OutputFolder,
     check_writable,
-    refuse_dangling,
+    output_folder,
     refuse_folders,
     replacing,
     size_and_time,
@@ -141,9 +140,7 @@ def is_made(
     known = provenance.read_record(record) or {}
     try:
         outputs = provenance.outputs_of(known)
-        # earlier versions had the size of each, too
-        were = known.get("beside", {}).items()
-        before = {o: p["path"] if isinstance(p, dict) else p for o, p in were}
+        before = known.get("beside", {})
         moved = [o for o in {**before, **beside} if before.get(o) != beside.get(o)]
         other = f"{moved[0]} was another" if moved else ""
         other = other or provenance.difference(known, options, inputs)
@@ -343,8 +340,7 @@ def make_result(
     out, record = Path(config.out), Path(config.out, provenance.NAME)
     if out.is_file():
         raise InputError(f"--out {out} is a file, not a folder", hint="give another --out")
-    check_writable(out, "--out")
-    refuse_dangling(out, "--out")
+    check_writable(out, "--out", folder=True)
     names = [*files, record.name]
     refuse_folders(out / name for name in names)
     if options is None:
@@ -374,7 +370,7 @@ def make_result(
         }
         writers = made.complete(facts)
         before = provenance.outputs_of(provenance.read_record(record) or {})
-        with OutputFolder(out) as folder:
+        with output_folder(out) as folder:
             for name, write in writers.items():
                 write(folder.file(name))
             content = provenance.dumps(facts | {"outputs": [*writers]})

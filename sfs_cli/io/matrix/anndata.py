@@ -79,6 +79,9 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
         comparisons = [
             f"{part}:{name}" for part in COMPARING for name in _comparing(group, part, path)
         ]
+        facts: dict[str, Any] = {"matrices": there}
+        if key == "X" and "uns/log1p" in group:  # where scanpy says that they are logarithms
+            facts |= logged(_read_element(group, "uns/log1p", path))
         return StoredReader(
             path=path,
             format=name,
@@ -88,11 +91,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(
-                arrow_table(obs),
-                tuple(comparisons),
-                {"matrices": there} | (_logged(group, path) if key == "X" else {}),
-            ),
+            annotations=Annotations(arrow_table(obs), tuple(comparisons), facts),
         )
 
 
@@ -129,11 +128,6 @@ def _check_anndata(group: Any, path: Path) -> None:
             where=f"{path}, which has {there}",
             hint="give AnnData, as AnnData.write_h5ad writes it, or the .h5 file of Cell Ranger",
         )
-
-
-def _logged(group: Any, path: Path) -> dict[str, Any]:
-    """Return ``log1p`` where scanpy says that ``X`` are logarithms."""
-    return logged(_read_element(group, "uns/log1p", path)) if "uns/log1p" in group else {}
 
 
 def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str, list[str]]:
