@@ -256,15 +256,6 @@ class Made(NamedTuple):
     complete: Callable[[dict[str, Any]], Writers]  # completes the record, and returns the files
     summarize: Callable[[], None]  # logs what was found
 
-    @classmethod
-    def of_tables(
-        cls, tables: Tables, facts: dict[str, Any], summarize: Callable[[], None]
-    ) -> Made:
-        """Return what a command has made that makes tables, by their names, the main one first."""
-        return cls(
-            facts, lambda: next(iter(tables.values())), lambda _record: writing(tables), summarize
-        )
-
 
 @dataclass
 class Beside:
@@ -356,11 +347,7 @@ def make_result(
             inputs = with_digests(inputs)
         made = make()
         facts = {
-            "command": ["sfs", *map(shown, sys.argv[1:])],
-            "config": options,
-            "inputs": inputs,
-            "warnings": messages.warnings,
-            "versions": provenance.versions(),
+            **facts_of_run(options, inputs, messages),
             "started": begun.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - started, 3),
@@ -383,6 +370,19 @@ def make_result(
     paths = [*(f"{out}/{name}" for name in writers), *(str(each.path) for each in beside)]
     messages.note(f"wrote {', '.join(paths)}")
     return b""
+
+
+def facts_of_run(
+    options: Mapping[str, Any], inputs: Sequence[InputFile], messages: Messages
+) -> dict[str, Any]:
+    """Return what every record says of a run."""
+    return {
+        "command": ["sfs", *map(shown, sys.argv[1:])],
+        "config": options,
+        "inputs": inputs,
+        "warnings": messages.warnings,
+        "versions": provenance.versions(),
+    }
 
 
 def ranking_facts(ranking: Ranking) -> dict[str, Any]:

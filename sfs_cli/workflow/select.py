@@ -115,7 +115,9 @@ def run(config: SelectConfig, messages: Messages) -> bytes:
             for copy in beside:
                 messages.note(f"wrote {copy.path}: {counted(len(rows), 'feature')}")
 
-        return outputs.Made.of_tables(tables, facts, summarize)
+        return outputs.Made(
+            facts, lambda: tables[IDS], lambda _record: outputs.writing(tables), summarize
+        )
 
     files = [IDS, ROWS, SELECTED, *outputs.FOR_MULTIQC] + [CURVE] * config.cv
     return outputs.make_result(

@@ -214,6 +214,12 @@ def read_held(
     return *inside(found, part, key, len(table.row_ids), where), table.row_ids
 
 
+def of_samples(values: Any, at: np.ndarray, *, both: bool) -> Any:
+    """Return the rows of some samples, of a graph (`both`) their columns, too."""
+    rows = values.iloc[at] if hasattr(values, "iloc") else values[at]
+    return rows[:, at] if both else rows
+
+
 def inside(
     found: Mapping[str, Callable[[], Any]], part: str, key: str, n: int, where: object
 ) -> tuple[csr_array | np.ndarray, Sequence[str]]:
