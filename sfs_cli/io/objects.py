@@ -13,7 +13,7 @@ from pandas.api.types import infer_dtype, is_complex_dtype, is_numeric_dtype
 from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.given import named
-from sfs_cli.io.matrix.memory import Table, booleans_of
+from sfs_cli.io.matrix.memory import Table, of_samples
 from sfs_cli.io.matrix.stored import check_sparse, is_sparse
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def as_table(value: Any, what: str, rows: str | None) -> Table:
     if isinstance(value, pd.DataFrame):
         ids = _names_of(value.index, "row"), _names_of(value.columns, "column")
         values = _numbers_of(value, what)
-        return Table(values, *ids, samples_are_rows, booleans=booleans_of(value))
+        return Table(values, *ids, samples_are_rows)
     if is_sparse(value):
         check_sparse(value, named(what))
         values = value if value.format in ("csr", "csc") else value.tocsr()
@@ -186,14 +186,14 @@ def with_whole(adata: Any, whole: Any, own: str) -> SimpleNamespace:
         **{k: each.reindex(adata.obs_names) for k, each in columns.items() if k not in adata.obs}
     )
     at = whole.obs.index.get_indexer(adata.obs_names)
-    for part, rows in (("obsm", (at,)), ("obsp", (at[:, None], at))):
+    for part in ("obsm", "obsp"):
         found = dict(getattr(adata, part))
         for key, values in dict(getattr(whole, part, {})).items():
             if getattr(values, "ndim", 2) != 2:
                 continue  # which samples a modality has
             if key in found:
                 found[f"{own}:{key}"] = found[key]
-            values = values.iloc if hasattr(values, "iloc") else values
-            found[key] = values.tocsr()[at][:, at] if is_sparse(values) else values[rows]
+            values = values.tocsr() if is_sparse(values) else values
+            found[key] = of_samples(values, at, both=part == "obsp")
         setattr(held, part, found)
     return held

@@ -130,8 +130,6 @@ def _of_yaml(node: yaml.Node, name: str) -> Node:
     import yaml
 
     line = node.start_mark.line + 1
-    if node.tag.removeprefix("tag:yaml.org,2002:") not in ("map", "seq", "str"):
-        raise _refused(f"unknown tag {node.tag}", name, line, node.start_mark.column + 1)
     if isinstance(node, yaml.MappingNode):
         pairs = []
         for key, value in node.value:

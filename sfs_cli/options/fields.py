@@ -284,7 +284,8 @@ class Option(NamedTuple):
         if value is None:
             return None
         known = self.words
-        if known and (wrong := [v for v in _listed(value) if not matches(str(v), known)]):
+        values = value if isinstance(value, tuple) else (value,)
+        if known and (wrong := [v for v in values if not matches(str(v), known)]):
             word = str(wrong[0]).lower().replace("_", "-")
             hint = nearest(word, spelled(known), self.also.get(word))
             if "=" in word:
@@ -324,10 +325,6 @@ class Option(NamedTuple):
 def text_of_number(value: Any) -> str:
     """Return a value as text, a whole number without its point."""
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def _listed(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def given_twice(name: str, values: Sequence[Any], *, option: Options, **facts: Any) -> UsageError:

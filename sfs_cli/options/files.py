@@ -199,7 +199,8 @@ def _refuse_cut(node: Node, what: str, where: str, of_sources: bool = False) -> 
 def _from(folder: str, option: Option, value: Any) -> Any:
     """Return a value with paths, which are relative to a folder, from the current directory."""
     if option.patterns:
-        return tuple(_file_or_pattern(text, folder) for text in value)
+        paths = [_joined(text, folder) for text in value]
+        return tuple(path if names_file(path) else text for path, text in zip(paths, value))
     return moved(option, value, lambda _option, text, _what: _joined(text, folder))
 
 
@@ -377,12 +378,6 @@ def written(values: Mapping[str, Any]) -> dict[str, Any]:
     found = joined(RankConfig, values)
     keys = {o.name: o.key for o in options_of(EvaluateConfig)}
     return {keys[k]: value for k, value in found.items() if value not in (None, (), {})}
-
-
-def _file_or_pattern(text: str, folder: str) -> str:
-    """Return what is a file in a folder as a path from the current directory."""
-    path = _joined(text, folder)
-    return path if names_file(path) else text
 
 
 def _relative(text: str, folder: str) -> str:

@@ -162,16 +162,8 @@ def read(config: type, host: str, value: str | Mapping[str, Any]) -> tuple[Any, 
         hint = "write NAME,KEY=VALUE without blanks, the key in lower case"
         raise UsageError(unknown[0], hint=hint, option=host)
     found = dict[str, Any]()
-    given = dict(pairs)
-    taken = _taken(asked, name, given, known)
+    taken = _taken(asked, name, dict(pairs), known)
     for key, text in pairs:
-        first, *others = text.split(",") if isinstance(value, str) else [text]
-        if others and key != "members" in given and {*others} <= {*asked.words}:
-            hint = f"write {name},members={given['members']},{','.join(others)},{key}={first}; a "
-            hint += "member with parameters of its own is a mapping, in YAML or Python: "
-            hint += f"{{{NAME}: NAME, {key}: {first}}}"
-            what = f"{key}={text} of {asked.flag} {name}: the members have ended before"
-            raise UsageError(what, hint=hint, option=host)
         if key not in taken:
             if unknown is not None:
                 raise UsageError(unknown[0], hint=unknown[1], option=host)

@@ -400,11 +400,6 @@ def rules(config: MethodFields) -> Iterator[Refusal]:
     yield from testing.covariate_rules(config)
 
 
-def implied(config: MethodFields) -> dict[str, Any]:
-    """Return the options that others stand for."""
-    return stability_options(config) | testing.spatial_options(config)
-
-
 def default_method(config: MethodFields) -> str:
     """Return the method that an option of a part asks for, where none is given; or none."""
     if testing.can_have_scales(config):

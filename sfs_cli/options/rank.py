@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
-from sfs_cli.options import parts
+from sfs_cli.options import parts, testing
 from sfs_cli.options.fields import (
     ASKED,
     ON_MATRIX,
@@ -422,7 +422,7 @@ class RankConfig(parts.PartFields, CoreFields):
                 object.__setattr__(self, name, tuple(specs) if repeated else specs[0])
         if self.events is not None and self.labels is not None and self.label_type == "classes":
             object.__setattr__(self, "label_type", "continuous")  # times are numbers
-        vars(self).update(parts.implied(self))
+        vars(self).update(parts.stability_options(self) | testing.spatial_options(self))
         check_names(self.source)
         self.check_values()
         self._ignore_in_parts()

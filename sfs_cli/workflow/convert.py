@@ -21,7 +21,7 @@ from sfs_cli.errors import (
     counted,
     listed,
 )
-from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, scratch_folder
+from sfs_cli.io.files.atomic import check_writable, replacing, scratch_folder
 from sfs_cli.io.files.sniff import MANIFEST, Kind, examine, is_store, recognize
 from sfs_cli.io.matrix.base import ReadOptions
 from sfs_cli.io.matrix.quantifiers import files_in
@@ -85,8 +85,7 @@ def convert(
             hint="leave --rows out",
             option="rows",
         )
-    check_writable(store, "OUTPUT")
-    refuse_dangling(store, "OUTPUT")
+    check_writable(store, "OUTPUT", folder=True)
 
     memory = memory_budget(config)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from sfs_cli import provenance
-from sfs_cli.display import shown
 from sfs_cli.errors import InputError, UsageError, counted, located, nearest
 from sfs_cli.graph.similarity import SparseSimilarity
-from sfs_cli.io.files.atomic import OutputFolder, check_writable, refuse_folders
+from sfs_cli.io.files.atomic import check_writable, output_folder, refuse_folders
 from sfs_cli.io.knowledge.similarity import FORMATS, write_similarity
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -21,7 +19,7 @@ from sfs_cli.parts import covariates
 from sfs_cli.run.fused_rank import Fused, fuse
 from sfs_cli.run.guards import guard_labels, guard_raw, guard_sources
 from sfs_cli.run.load import Run, loaded
-from sfs_cli.workflow.outputs import describe_inputs, is_made, with_digests
+from sfs_cli.workflow.outputs import describe_inputs, facts_of_run, is_made, with_digests
 from sfs_cli.workflow.pipes import as_given
 
 
@@ -56,7 +54,7 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
             where=path,
             hint=other,
         )
-    with OutputFolder(path.parent) as out:
+    with output_folder(path.parent) as out:
         staged = out.file(path.name)
         with located(str(path)):
             if copied:
@@ -67,16 +65,12 @@ def run(config: RankConfig, target: str, key: str, messages: Messages) -> None:
                 write_similarity(staged, S, samples)
         adjusted = {} if design is None else {"columns": design.columns, "rank": design.rank}
         facts = {
-            "command": ["sfs", *map(shown, sys.argv[1:])],
+            **facts_of_run(options, inputs, messages),
             "samples": len(samples),
             **fused.facts(),
             "covariates": adjusted,
-            "warnings": messages.warnings,
-            "versions": provenance.versions(),
             "outputs": [path.name],
             "bytes": staged.stat().st_size,
-            "config": options,
-            "inputs": inputs,
         }
         out.file(record.name).write_text(provenance.dumps(facts), encoding="utf-8")
         out.commit(last=record.name)

@@ -112,13 +112,14 @@ def run(config: JudgeConfig, messages: Messages) -> bytes:
         found = judge(config, messages)
         if evaluating:
             found.facts["config"] = recorded(config, config.pinned)
+        tables = tables_of(found)
+
+        def complete(_record: dict[str, Any]) -> outputs.Writers:
+            page = page_of(found, config, messages)
+            return outputs.writing(tables) | outputs.page_files(page)
+
         summary = partial(log_summary, found, messages)
-        made = outputs.Made.of_tables(tables_of(found), found.facts, summary)
-
-        def complete(record: dict[str, Any]) -> outputs.Writers:
-            return made.complete(record) | outputs.page_files(page_of(found, config, messages))
-
-        return made._replace(complete=complete)
+        return outputs.Made(found.facts, lambda: next(iter(tables.values())), complete, summary)
 
     options = recorded(config) if evaluating else None
     describe = partial(outputs.describe_files, _inputs(config))

@@ -26,9 +26,8 @@ from sfs_cli.errors import (
     need_extra,
 )
 from sfs_cli.io.files.atomic import (
-    OutputFolder,
     check_writable,
-    refuse_dangling,
+    output_folder,
     refuse_folders,
     replacing,
     size_and_time,
@@ -141,9 +140,7 @@ def is_made(
     known = provenance.read_record(record) or {}
     try:
         outputs = provenance.outputs_of(known)
-        # earlier versions had the size of each, too
-        were = known.get("beside", {}).items()
-        before = {o: p["path"] if isinstance(p, dict) else p for o, p in were}
+        before = known.get("beside", {})
         moved = [o for o in {**before, **beside} if before.get(o) != beside.get(o)]
         other = f"{moved[0]} was another" if moved else ""
         other = other or provenance.difference(known, options, inputs)
@@ -259,15 +256,6 @@ class Made(NamedTuple):
     complete: Callable[[dict[str, Any]], Writers]  # completes the record, and returns the files
     summarize: Callable[[], None]  # logs what was found
 
-    @classmethod
-    def of_tables(
-        cls, tables: Tables, facts: dict[str, Any], summarize: Callable[[], None]
-    ) -> Made:
-        """Return what a command has made that makes tables, by their names, the main one first."""
-        return cls(
-            facts, lambda: next(iter(tables.values())), lambda _record: writing(tables), summarize
-        )
-
 
 @dataclass
 class Beside:
@@ -343,8 +331,7 @@ def make_result(
     out, record = Path(config.out), Path(config.out, provenance.NAME)
     if out.is_file():
         raise InputError(f"--out {out} is a file, not a folder", hint="give another --out")
-    check_writable(out, "--out")
-    refuse_dangling(out, "--out")
+    check_writable(out, "--out", folder=True)
     names = [*files, record.name]
     refuse_folders(out / name for name in names)
     if options is None:
@@ -360,11 +347,7 @@ def make_result(
             inputs = with_digests(inputs)
         made = make()
         facts = {
-            "command": ["sfs", *map(shown, sys.argv[1:])],
-            "config": options,
-            "inputs": inputs,
-            "warnings": messages.warnings,
-            "versions": provenance.versions(),
+            **facts_of_run(options, inputs, messages),
             "started": begun.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - started, 3),
@@ -374,7 +357,7 @@ def make_result(
         }
         writers = made.complete(facts)
         before = provenance.outputs_of(provenance.read_record(record) or {})
-        with OutputFolder(out) as folder:
+        with output_folder(out) as folder:
             for name, write in writers.items():
                 write(folder.file(name))
             content = provenance.dumps(facts | {"outputs": [*writers]})
@@ -387,6 +370,19 @@ def make_result(
     paths = [*(f"{out}/{name}" for name in writers), *(str(each.path) for each in beside)]
     messages.note(f"wrote {', '.join(paths)}")
     return b""
+
+
+def facts_of_run(
+    options: Mapping[str, Any], inputs: Sequence[InputFile], messages: Messages
+) -> dict[str, Any]:
+    """Return what every record says of a run."""
+    return {
+        "command": ["sfs", *map(shown, sys.argv[1:])],
+        "config": options,
+        "inputs": inputs,
+        "warnings": messages.warnings,
+        "versions": provenance.versions(),
+    }
 
 
 def ranking_facts(ranking: Ranking) -> dict[str, Any]:

@@ -162,8 +162,4 @@ def _from_address(url: str, folder: Path, label: str, option: str) -> Path:
     if not path.is_file():
         hint = "give the address of a file, or copy the folder to this machine"
         raise InputError(f"{label} is a folder", hint=hint, option=option)
-    with path.open("rb") as file:
-        if file.read(512).lstrip().lower().startswith((b"<!doctype html", b"<html")):
-            hint = "give the address of the file itself, as its download link has it"
-            raise InputError(f"{label} is a web page", hint=hint, option=option)
     return path

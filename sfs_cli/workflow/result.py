@@ -41,18 +41,6 @@ class Result:
         return provenance.record_beside(self.path)
 
 
-def is_whole(record: dict[str, Any]) -> bool:
-    """Tell whether the parts of a record that are read have the form that `sfs rank` writes."""
-    try:
-        texts = [each[key] for each in record["inputs"] for key in ("role", "sha256")]
-        count = record["input"]["n_samples_in_file"]
-    except (KeyError, TypeError):
-        return False
-    parts = record.get("graph", {}), record.get("knowledge", {})
-    of_kinds = *((text, str) for text in texts), (count, int), *((part, dict) for part in parts)
-    return all(type(each) is kind for each, kind in of_kinds)
-
-
 def check_unchanged(
     made: RankConfig, result: Result, given: Collection[str], takes: Collection[str]
 ) -> None:

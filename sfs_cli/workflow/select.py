@@ -52,7 +52,7 @@ from sfs_cli.workflow.folds import (
     stratified_folds,
 )
 from sfs_cli.workflow.lists import Source, read_lists, record_of
-from sfs_cli.workflow.result import Result, check_unchanged, is_whole, positions
+from sfs_cli.workflow.result import Result, check_unchanged, positions
 from sfs_cli.workflow.subset import check_target, write_subset
 
 IDS, ROWS, CURVE = "selected.txt", "selected.tsv", "curve.tsv"
@@ -115,7 +115,9 @@ def run(config: SelectConfig, messages: Messages) -> bytes:
             for copy in beside:
                 messages.note(f"wrote {copy.path}: {counted(len(rows), 'feature')}")
 
-        return outputs.Made.of_tables(tables, facts, summarize)
+        return outputs.Made(
+            facts, lambda: tables[IDS], lambda _record: outputs.writing(tables), summarize
+        )
 
     files = [IDS, ROWS, SELECTED, *outputs.FOR_MULTIQC] + [CURVE] * config.cv
     return outputs.make_result(
@@ -153,12 +155,6 @@ def read_result(config: SelectConfig, messages: Messages) -> Result:
         )
     record = record_of(path)
     own = isinstance(record.get("method"), dict) and "input" in record  # else of an aggregate
-    if own and not is_whole(record):
-        raise InputError(
-            "the record of the ranking is damaged",
-            where=str(provenance.record_beside(path)),
-            hint="rank again, or give a copy of the ranking without it",
-        )
     return Result(path, ranked.table, ranked.features, order, record if own else None, ranked.whole)
 
 

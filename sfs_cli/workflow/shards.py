@@ -23,7 +23,7 @@ from sfs_cli import provenance
 from sfs_cli.catalog import METHODS
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, reason_of
-from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
+from sfs_cli.io.files.atomic import check_writable, replacing, size_and_time
 from sfs_cli.io.files.sniff import is_store
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
@@ -172,8 +172,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     """Make the plan of a ranking by shards, in the folder `target`."""
     folder, home, parts = Path(target), str(Path.cwd()), uuid.uuid4().hex[:12]
     file = folder / NAME
-    check_writable(folder, "PLAN")
-    refuse_dangling(folder, "PLAN")
+    check_writable(folder, "PLAN", folder=True)
     method = METHODS[config.scorer]
     if config.method and method.iterative and "graph" not in method.needed(config.method_options()):
         raise _not_split(config)  # before anything is read: only the graph would be made in shards

@@ -13,9 +13,9 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sfs_cli.errors import InputError, unwritable
 
@@ -24,20 +24,12 @@ PARTIAL = "sfs-partial"
 """Part of the names of files that are being written."""
 
 
+@dataclass
 class OutputFolder:
-    """Files of a run, staged in a hidden folder inside `path`, which is made if absent."""
+    """Files of a run on their way to the folder `path`."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._staging = path / f".{PARTIAL}-{uuid.uuid4().hex[:12]}"
-        self._stack = ExitStack()
-
-    def __enter__(self) -> OutputFolder:
-        self._stack.enter_context(_staged(self._staging, self.path, "--out", self._staging))
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
+    path: Path
+    _staging: Path
 
     def file(self, name: str) -> Path:
         """Return where to write the file that will be called `name`."""
@@ -64,6 +56,14 @@ class OutputFolder:
                 elif not (self._staging / name).exists():
                     (self.path / name).unlink()
             raise
+
+
+@contextmanager
+def output_folder(path: Path) -> Iterator[OutputFolder]:
+    """Give a folder to write to, hidden inside `path`, which is made if absent."""
+    staging = path / f".{PARTIAL}-{uuid.uuid4().hex[:12]}"
+    with _staged(staging, path, "--out", staging):
+        yield OutputFolder(path, staging)
 
 
 @contextmanager
@@ -121,11 +121,18 @@ def refuse_folders(files: Iterable[Path]) -> None:
             )
 
 
-def check_writable(path: Path, option: str) -> None:
+def check_writable(path: Path, option: str, *, folder: bool = False) -> None:
     """Raise an `InputError` if an output cannot be made, before any work is done for it.
 
-    Neither the output nor the folders it is in need to exist. `option` names it in the message.
+    Neither the output nor the folders it is in need to exist. `option` names it in the message. A
+    `folder` cannot be made in the place of a link that leads nowhere.
     """
+    if folder and path.is_symlink() and not path.exists():
+        raise InputError(
+            f"{path} is a link to {path.readlink()}, which does not exist",
+            where=path,
+            hint=f"make that folder, remove the link, or give another {option}",
+        )
     place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
     error = None
     if place != path and not place.is_dir():
@@ -141,16 +148,6 @@ def check_writable(path: Path, option: str) -> None:
         error = OSError(errno.EACCES, "permission denied")
     if error is not None:
         raise unwritable(path, error, option)
-
-
-def refuse_dangling(path: Path, option: str) -> None:
-    """Raise an `InputError` for a link that leads nowhere, where a folder is to be made."""
-    if path.is_symlink() and not path.exists():
-        raise InputError(
-            f"{path} is a link to {path.readlink()}, which does not exist",
-            where=path,
-            hint=f"make that folder, remove the link, or give another {option}",
-        )
 
 
 def _told(

@@ -630,16 +630,15 @@ def read_rows(
 def read_unnamed(
     path: Path,
     names: Sequence[str],
-    delimiter: str,
     hint: str,
     is_header: Callable[[list[str]], bool],
 ) -> TextTable:
-    """Read a text whose lines hold the columns `names`; a first line that `is_header` is skipped.
+    """Read lines of the columns `names`, with tabs; a first line that `is_header` is skipped.
 
     Blank lines and those that begin with ``#`` are skipped too; `hint` is as in `read_rows`.
     """
     with LineStream(path) as stream:
-        table = read_rows(stream, names, delimiter, hint, comments=True)
+        table = read_rows(stream, names, "\t", hint, comments=True)
     if table.rows and is_header([values[0] for values in table.columns.values()]):
         columns = {name: values[1:] for name, values in table.columns.items()}
         table = TextTable(path, columns, table.rows[1:], "line")

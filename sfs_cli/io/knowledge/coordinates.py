@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.errors import InputError, UsageError, listed
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.files.names import nfc
 from sfs_cli.io.files.sniff import Kind, examine, recognize
 from sfs_cli.io.knowledge.sample_columns import positions
@@ -71,9 +71,6 @@ def open_coordinates(spec: str, matrix: str) -> Coordinates:
     reader, samples, values = read_dense_table(Path(spec), wanted, hint)
     if not reader.column_ids or reader.fixed_rows == "features":
         raise InputError(f"this is not {wanted}", where=spec, hint=hint)
-    if reader.booleans:  # such as in_tissue
-        what = f"yes and no in place of numbers: {listed([*reader.booleans])}"
-        raise InputError(what, where=spec, hint="take out columns that are no coordinates")
     return Coordinates(spec, samples, reader.column_ids, values)
 
 

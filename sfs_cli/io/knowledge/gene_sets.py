@@ -361,12 +361,10 @@ def read_gaf(
     symbols of genes (column 3) and the ids of the database (column 2), and `names` the terms, as in
     `choose_sets`. That all annotations are left out is an `InputError` that says why.
     """
-    import pandas as pd
-
     kept = None if evidence is None else kept_codes(evidence)
     refuse_other_than_text(path, "annotations (GAF)")
     terms: dict[str, dict[str, None]] = {}
-    counts: Counter[tuple[str, str, str]] = Counter()  # of a term, an evidence code and a fate
+    fates: dict[str, Counter[str]] = {}  # of the lines of a term
     for line, text in text_lines(path):
         if text.startswith("!"):
             continue
@@ -384,25 +382,22 @@ def read_gaf(
             genes[fields[_GAF_COLUMNS[ids]]] = None
         else:
             fate = "without_data" if code == NO_DATA else "other_evidence"
-        counts[term, code, fate] += 1
-    if not counts:
+        fates.setdefault(term, Counter())[fate] += 1
+    if not terms:
         raise InputError("the file holds no annotations", where=path, hint=_GAF_HINT)
     chosen = {term: list(genes) for term, genes in terms.items()}
     if names:
         chosen = choose_sets(chosen, names, path)
     found = {term: genes for term, genes in chosen.items() if genes}
-    table = pd.Series(counts)
-    table = table[table.index.isin(chosen, level=0)]
-    facts: dict[Any, int] = dict.fromkeys(("annotations", *_LEFT_OUT), 0)
-    facts |= table.groupby(level=2).sum().to_dict()
+    facts = {
+        fate: sum(fates[term][fate] for term in chosen) for fate in ("annotations", *_LEFT_OUT)
+    }
     if not found:
         why = [f"{facts[fate]:,} {what}" for fate, what in _LEFT_OUT.items() if facts[fate]]
-        known = table.groupby(level=1).sum().nlargest(10)
         raise InputError(
             f"all annotations{f' of {names}' if names else ''} are left out: {', '.join(why)}",
             where=path,
-            hint="choose other terms, or among the evidence of the file: "
-            + ", ".join(f"{code} {count:,}" for code, count in known.items()),
+            hint="choose other terms, or other evidence",
         )
     check_names(chain(found, *found.values()), "a gene", path)
     return GeneAnnotations(found, facts)

@@ -25,6 +25,7 @@ from sfs_cli.io.matrix.memory import (
     chosen_part,
     inside,
     logged,
+    of_samples,
     open_table,
     read_held,
     table_of,
@@ -79,6 +80,9 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
         comparisons = [
             f"{part}:{name}" for part in COMPARING for name in _comparing(group, part, path)
         ]
+        facts: dict[str, Any] = {"matrices": there}
+        if key == "X" and "uns/log1p" in group:  # where scanpy says that they are logarithms
+            facts |= logged(_read_element(group, "uns/log1p", path))
         return StoredReader(
             path=path,
             format=name,
@@ -88,11 +92,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
             matrix=matrix,
             options=options,
             release=release,
-            annotations=Annotations(
-                arrow_table(obs),
-                tuple(comparisons),
-                {"matrices": there} | (_logged(group, path) if key == "X" else {}),
-            ),
+            annotations=Annotations(arrow_table(obs), tuple(comparisons), facts),
         )
 
 
@@ -129,11 +129,6 @@ def _check_anndata(group: Any, path: Path) -> None:
             where=f"{path}, which has {there}",
             hint="give AnnData, as AnnData.write_h5ad writes it, or the .h5 file of Cell Ranger",
         )
-
-
-def _logged(group: Any, path: Path) -> dict[str, Any]:
-    """Return ``log1p`` where scanpy says that ``X`` are logarithms."""
-    return logged(_read_element(group, "uns/log1p", path)) if "uns/log1p" in group else {}
 
 
 def _matrix_keys(group: Any, options: ReadOptions, path: Path) -> tuple[str, str, list[str]]:
@@ -210,10 +205,8 @@ def _of_modality(read: Callable[[], Any], group: Any, place: str, path: Path) ->
     values, ids = read(), _read_element(group, "obs", path).index
     at = _read_element(group.file, "obs", path).index.get_indexer(ids)
     if hasattr(values, "tocsr"):
-        return checked_csr(values, place)[at][:, at]
-    if hasattr(values, "iloc"):
-        return values.iloc[at]
-    return values[at][:, at] if "obsp/" in place else values[at]
+        values = checked_csr(values, place)
+    return of_samples(values, at, both="obsp/" in place)
 
 
 def _stored(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
@@ -225,11 +218,18 @@ def _stored(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
     return {name: partial(_read_element, group, f"{part}/{name}", path) for name in names}
 
 
+@contextmanager
+def reading(path: Path, name: str) -> Iterator[None]:
+    """Do as `read_errors`, without warnings of versions of the format: all are read."""
+    with read_errors(path, name), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _read_element(group: Any, key: str, path: Path) -> Any:
     from anndata.io import read_elem
 
-    with read_errors(path, f"AnnData ({key})"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # old versions of the format are read all the same
+    with reading(path, f"AnnData ({key})"):
         return read_elem(group[key])
 
 
@@ -253,8 +253,7 @@ def open_old(path: Path) -> Any:
     """Open an h5ad from before AnnData 0.7, with its matrices left in the file."""
     import anndata
 
-    with read_errors(path, "h5ad"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # old versions of the format are read all the same
+    with reading(path, "h5ad"):
         return anndata.read_h5ad(path, backed="r")
 
 
@@ -262,8 +261,7 @@ def read_anndata(path: Path) -> AnnData:
     """Read AnnData as a whole: of an h5mu the modality that the path names, or the only one."""
     from anndata.io import read_elem
 
-    with anndata_group(path) as group, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # old versions of the format are read all the same
+    with anndata_group(path) as group, reading(path, "AnnData"):
         if not is_old(group):
             return read_elem(group)
     old = open_old(path)

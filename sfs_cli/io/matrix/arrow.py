@@ -91,12 +91,6 @@ class TableReader(MatrixReader):
         """The names of the annotations."""
         return [self.names[i] for i in self._texts]
 
-    @property
-    def booleans(self) -> list[str]:
-        """As of `MatrixReader`."""
-        types = self._source.schema.types
-        return [self.names[i] for i in self._values if pa.types.is_boolean(types[i])]
-
     def leave_out(self, names: Sequence[str]) -> None:
         """Take columns for annotations of the rows, before the first block."""
         more = {i for i in self._values if self.names[i] in {*names}}

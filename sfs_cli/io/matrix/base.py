@@ -83,11 +83,6 @@ class MatrixReader(Protocol):
     annotations: Annotations
     notes: Sequence[str] = ()  # choices that the user should know of: how features are named, say
 
-    @property
-    def booleans(self) -> Sequence[str]:
-        """The names of the columns of yes and no among the values, which are 1 and 0."""
-        return ()
-
     def first_row_ids(self) -> Sequence[str]:
         """Return the ids of the first row or rows, without reading the whole file."""
         ...

@@ -376,7 +376,11 @@ def _stops(chunk: Chunk, layout: Layout) -> np.ndarray:
 def _row_ids(chunk: Chunk, layout: Layout, stops: np.ndarray) -> list[str]:
     ids = _texts(chunk, layout, stops, layout.ids)
     if "" in ids:
-        raise _without_id(chunk.first_line + ids.index(""), layout)
+        raise InputError(
+            "a row has no id",
+            where=f"{layout.path}, line {chunk.first_line + ids.index('')}",
+            hint="give each row an id, or remove those without",
+        )
     return ids
 
 
@@ -458,21 +462,6 @@ def _parse_column(column: bytes, decimal: str) -> np.ndarray:
 
 # What follows describes the first thing that is wrong in a chunk. It runs once, after parsing has
 # failed, so it may be slow.
-
-
-def _without_id(line: int, layout: Layout) -> InputError:
-    """Return the error for rows without an id, the first of which is on a line."""
-    count, at, sign, blank = 0, layout.ids, layout.delimiter.encode(), f'{BLANKS}"'.encode()
-    with LineStream(layout.path, first=True) as stream:
-        while chunk := stream.read_chunk(_LOOK_BYTES):
-            for number, row in enumerate(chunk.text.split(b"\n"), chunk.first_line):
-                field = b"".join(row.split(sign, at + 1)[at : at + 1])
-                count += number >= line and row.strip(b"\r") != b"" and not field.strip(blank)
-    return InputError(
-        "a row has no id" if count == 1 else f"{count:,} rows have no id",
-        where=f"{layout.path}, line {line}" + ", the first of them" * (count > 1),
-        hint="give each row an id, or remove those without",
-    )
 
 
 def _wrong_count(chunk: Chunk, row: int, layout: Layout) -> InputError:

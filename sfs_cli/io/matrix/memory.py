@@ -60,8 +60,6 @@ class Table:
         What compares the samples: graphs, shape (n, n), and coordinates, shape (n, d).
     facts : mapping
         As of `Annotations`.
-    booleans : sequence of str
-        As of `MatrixReader`.
     """
 
     values: Any
@@ -72,12 +70,6 @@ class Table:
     obsp: Mapping[str, Any] = field(default_factory=dict)
     obsm: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
-    booleans: Sequence[str] = ()
-
-
-def booleans_of(frame: pd.DataFrame) -> list[str]:
-    """Return the names of the columns of yes and no."""
-    return list(map(str, frame.select_dtypes(["bool", "boolean"]).columns))
 
 
 def table_of(adata: Any, options: ReadOptions | None = None, where: object = None) -> Table:
@@ -204,7 +196,6 @@ def open_table(
         options=options,
         release=release,
         annotations=Annotations(obs, tuple(comparing), dict(table.facts)),
-        booleans=table.booleans,
     )
 
 
@@ -221,6 +212,12 @@ def read_held(
 
     found = {name: partial(plain, name) for name in known}
     return *inside(found, part, key, len(table.row_ids), where), table.row_ids
+
+
+def of_samples(values: Any, at: np.ndarray, *, both: bool) -> Any:
+    """Return the rows of some samples, of a graph (`both`) their columns, too."""
+    rows = values.iloc[at] if hasattr(values, "iloc") else values[at]
+    return rows[:, at] if both else rows
 
 
 def inside(

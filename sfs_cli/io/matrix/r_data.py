@@ -14,7 +14,7 @@ import numpy as np
 from sfs_cli.errors import InputError, listed, need_extra
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, read_errors
-from sfs_cli.io.matrix.memory import Table, booleans_of, open_table
+from sfs_cli.io.matrix.memory import Table, open_table
 from sfs_cli.io.matrix.stored import checked_csr
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _table(held: Any, assay: str | None, path: Path) -> Table:
     import pandas as pd
     from scipy.sparse import csc_array
 
-    obs, names, booleans = None, [None, None], list[str]()
+    obs, names = None, [None, None]
     if hasattr(held, "colData"):
         known = {str(k): v for k, v in held.colData.listData.items() if np.ndim(v) == 1}
         names = [_row_names(held), held.colData.rownames]
@@ -123,9 +123,9 @@ def _table(held: Any, assay: str | None, path: Path) -> Table:
             hint = "take them out: all columns but the ids are values"
             raise InputError(f"columns hold no numbers: {listed(others)}", where=path, hint=hint)
         values = np.ascontiguousarray(frame.to_numpy(np.float64, na_value=np.nan))  # R: by columns
-        axes, booleans = frame.axes, booleans_of(frame)
+        axes = frame.axes
     rows, columns = (list(map(str, ids)) for ids in axes)
-    return Table(values, rows, columns, None if obs is None else False, obs, booleans=booleans)
+    return Table(values, rows, columns, None if obs is None else False, obs)
 
 
 def _export(path: Path) -> str:

@@ -205,7 +205,6 @@ class StoredReader:
     release: Callable[[], None]
     annotations: Annotations = field(default_factory=Annotations)
     notes: Sequence[str] = ()
-    booleans: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.sparse = self.matrix.sparse

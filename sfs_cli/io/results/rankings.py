@@ -88,12 +88,12 @@ def read_rank_table(path: Path) -> TextTable:
 def _read_rnk(path: Path) -> TextTable:
     """Read GSEA's two columns without names; a first line without a number is taken as names."""
     hint = "write a feature, a tab and its score in each line"
-    return read_unnamed(path, _RNK_COLUMNS, "\t", hint, lambda row: not is_number(row[1]))
+    return read_unnamed(path, _RNK_COLUMNS, hint, lambda row: not is_number(row[1]))
 
 
 def _read_ids(path: Path) -> TextTable:
     """Read an id in each line, the best first; a usual name of such a column may be above them."""
-    table = read_unnamed(path, ["feature"], "\t", _LIST_HINT, lambda row: is_id_name(row[0]))
+    table = read_unnamed(path, ["feature"], _LIST_HINT, lambda row: is_id_name(row[0]))
     ids = table.columns["feature"]
     # a name may be above scores; 7157, 2310009E13 (RIKEN), nan and inf are names of genes
     numbers = ids[1:] or ids

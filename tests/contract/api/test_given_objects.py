@@ -297,10 +297,6 @@ def test_a_result_is_compared_pickled_and_not_changed() -> None:
     ("error", "call"),
     [
         ("layer is of type", lambda: sfs.rank(NAMED, layer=COUNTED)),
-        (
-            "yes and no in place of numbers: in",
-            lambda: sfs.rank(NAMED, method="hsic", coordinates=NAMED.assign(**{"in": True})),
-        ),
         ("a Series such as table", lambda: sfs.rank(NAMED, labels="class")),
         (
             "can be given beside, as labels=",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.errors import InputError, unwritable
-from sfs_cli.io.files.atomic import OutputFolder, replacing
+from sfs_cli.io.files.atomic import output_folder, replacing
 
 
 class BreakError(Exception):
@@ -32,7 +32,7 @@ def test_the_record_that_vouches_for_the_others_comes_last(tmp_path, monkeypatch
     moved = []
     real = Path.replace
     monkeypatch.setattr(Path, "replace", lambda a, b: (moved.append(a.name), real(a, b)))
-    with OutputFolder(tmp_path) as out:
+    with output_folder(tmp_path) as out:
         for name in ("z.tsv", "run.json", "a.html"):
             out.file(name).write_text(name)
         out.commit(last="run.json")
@@ -40,12 +40,12 @@ def test_the_record_that_vouches_for_the_others_comes_last(tmp_path, monkeypatch
 
 
 def test_an_exception_in_the_middle_leaves_what_was_there_and_no_folder(tmp_path):
-    with pytest.raises(BreakError), OutputFolder(tmp_path / "a" / "b") as out:
+    with pytest.raises(BreakError), output_folder(tmp_path / "a" / "b") as out:
         write_and_break(out.file("ranking.tsv"))
     assert everything(tmp_path) == set()
     (tmp_path / "ranking.tsv").write_text("old")
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(BreakError), OutputFolder(tmp_path) as out:
+    with pytest.raises(BreakError), output_folder(tmp_path) as out:
         write_and_break(out.file("ranking.tsv"))
     assert everything(tmp_path) == {"ranking.tsv", "notes.txt"}
     assert (tmp_path / "ranking.tsv").read_text() == "old"
@@ -110,7 +110,7 @@ def test_a_full_disk_that_hdf5_tells_of_is_an_error_of_the_output(tmp_path):
 
 
 def replaced(folder: Path, names: tuple[str, ...] = ("a.html", "run.json", "z.tsv")) -> None:
-    with OutputFolder(folder) as out:
+    with output_folder(folder) as out:
         for name in names:
             out.file(name).write_text("new")
         out.commit(last="run.json")

@@ -167,7 +167,7 @@ def test_comments_may_hold_quotes_and_rows_that_are_none_begin_as_they_do(write_
     """A quote in a comment opens no field, and only the first character of a line makes one."""
     lines = ["G1\ta", '# from the paper\t"Table 2', '"#1"\tb', " #2\tc", "G2\td"]
     table = read_unnamed(
-        write_text("\n".join(lines) + "\n", "l.rnk"), ["gene", "x"], "\t", "", lambda _first: False
+        write_text("\n".join(lines) + "\n", "l.rnk"), ["gene", "x"], "", lambda _first: False
     )
     assert list(table.columns["x"]) == ["a", "b", "c", "d"]
     assert list(table.rows) == [1, 3, 4, 5]

@@ -89,8 +89,7 @@ LATE = "id,what,b\n" + "".join(f"h{i},NA,1\n" for i in range(100))
     ("text", "expected"),
     [
         ("id,a,b\ng1,1,2\n,1,2\n", "line 3"),
-        ("id,a,b\ng1,1,2\n,1,2\ng2,1,2\n,1,2\n", "2 rows have no id"),
-        ("id\ta\tb\ng1\t1\t2\n\t\t\ng2\t1\t2\n\t\t\n", "2 rows have no id"),
+        ("id\ta\tb\ng1\t1\t2\n\t\t\ng2\t1\t2\n\t\t\n", "a row has no id"),
         ("id,a,b,\ng1,1,2,\ng2,1,2,3\n", "column 4 has no id"),
         ("id,,\ng1,,\n", "column 2 has no id"),
         ("id;a;b\ng1;1.234,50;1\ng2;2,5;1\n", "thousands marks"),

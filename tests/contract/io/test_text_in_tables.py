@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import rdata
-from pyarrow.feather import write_feather
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.knowledge.coordinates import open_coordinates
@@ -34,19 +30,4 @@ def test_of_parquet(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     pq.write_table(pa.table({"id": ["a", "b"], "x": [1.0, 2.0], "y": ["1.0", "2.0"]}), path)
     with pytest.raises(InputError, match="text in place of numbers: y"):
-        open_coordinates(str(path), "m.csv")
-
-
-def write_rds(table: pa.Table, path: Path) -> None:
-    frame = table.to_pandas().set_index("id")
-    # rdata does not know the strings of pandas 3
-    frame.index, frame.columns = (pd.Index(list(ids), dtype=object) for ids in frame.axes)
-    rdata.write_rds(path, frame)
-
-
-@pytest.mark.parametrize("write", [pq.write_table, write_feather, write_rds])
-def test_booleans_are_no_coordinates(tmp_path: Path, write: Callable[..., None]) -> None:
-    path = tmp_path / "table"
-    write(pa.table({"id": ["a", "b"], "in_tissue": [True, False], "y": [1.0, 2.0]}), path)
-    with pytest.raises(InputError, match="yes and no in place of numbers: in_tissue"):
         open_coordinates(str(path), "m.csv")

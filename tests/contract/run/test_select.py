@@ -73,20 +73,6 @@ def names_by(result: str, log: Messages | None = None, **how: Any) -> list[str]:
     return select.run(SelectConfig(result, **how), log or Messages(-1)).decode().split()
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [("input", {"n_samples_in_file": "x"}), ("inputs", [{}]), ("graph", [])],
-)
-def test_a_damaged_record_is_refused(tmp_path, part, value):
-    result = ranked(tmp_path)
-    path = Path(result) / "run.json"
-    record = json.loads(path.read_text())
-    record[part] = value
-    path.write_text(json.dumps(record))
-    with pytest.raises(InputError, match="record of the ranking is damaged"):
-        names_by(result, top=3)
-
-
 # ---- rules on the table --------------------------------------------------------------------------
 
 

@@ -441,16 +441,6 @@ def test_members_that_cannot_be_meant_are_refused(members: list[Any], what: str)
     assert what in caught.value.what
 
 
-def test_members_after_the_parameters_are_told_with_the_text_that_is_meant(read: Any) -> None:
-    with pytest.raises(UsageError) as caught:
-        expanded(RankConfig, {"method": "kogs,members=spec,ranking=phi1,fisher"})
-    text, _, mapping = caught.value.hint.removeprefix("write ").partition("; ")
-    assert expanded(RankConfig, {"method": text})["members"] == ("spec", "fisher")
-    member = mapping[mapping.index("{") :].replace("NAME", "spec")
-    own = f"method: {{name: kogs, members: [{member}, fisher]}}"
-    assert read(own).options["members"] == ("spec,ranking=phi1", "fisher")
-
-
 @pytest.mark.parametrize(
     "words",
     [
