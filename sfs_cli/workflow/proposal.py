@@ -125,7 +125,7 @@ def proposed(
 
     # what the values need
     if scaled(values, opened.facts, config.layer):
-        changes["layer"] = "raw.X"
+        changes["layer"], cells = "raw.X", True  # by scanpy, as a rule
     if cells and compared is not None:
         changes["markers"] = "t" if "adjust" in changes else "wilcoxon"
     if raw is not None and not {"spatial", "pseudobulk"} & changes.keys():

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.contract.run.test_depth import HOLD, WAYS, M, N
-from tests.running import run_here
+from tests.contract.run.test_depth import HOLD, M, N
 from tests.unit.methods.nulls import of_depth
 from tools.benchmarks.depth import KINDS, TESTS, TRANSFORMS, cell, ranked
 
@@ -27,19 +25,3 @@ def test_rates_of_counts_that_have_nothing_but_depth(case: tuple[str, str, str])
     else:
         assert rate > 0.06, cell(found)
         assert told == len(found) if kind == "Poisson" else told, cell(found)
-
-
-def test_real_cells(shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Cells of three lines, whose totals differ by a factor of ten and have nothing to do with it.
-
-    The graph of the counts follows the totals, and most genes do after `cpm,log1p`.
-    """
-    matrix = str(shared_data / "cells" / "dropseq3.h5ad")
-
-    def told(*more: str) -> bool:
-        done = run_here(["rank", matrix, "--min-samples", "20", *more], capfd)
-        assert done.code == 0, done.err
-        return "[depth]" in done.err
-
-    assert told("--transform", "cpm,log1p", *WAYS["moments"])
-    assert not told("--transform", "pearson-residuals", *WAYS["moments"])

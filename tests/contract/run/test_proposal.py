@@ -280,7 +280,7 @@ CASES: dict[Callable[[Rng], None], tuple[str, str]] = {
         "--labels obs:condition --pseudobulk donor --method t-test --min-cells 8 "
         "--transform log2cpm",
     ),
-    scaled: ("x.h5ad", "--labels obs:condition --layer raw.X"),
+    scaled: ("x.h5ad", "--labels obs:condition --layer raw.X --markers wilcoxon"),
     tissue: ("x.h5ad", "--spatial"),
     tissue_with_layers: ("x.h5ad", "--spatial --layer counts"),
     several: (
@@ -316,6 +316,17 @@ def test_the_last_lines_are_the_proposal_and_what_else_is_possible(
     *_, others, following = run_here(["inspect", "my data.csv"], capfd).out.splitlines()
     assert others == "others: labels.tsv:sex"
     assert following == f"next: {proposal(['my data.csv'], capfd)['next_command']}"
+
+
+def test_raw_values_are_advised_of_once(
+    rng: Rng, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pairs_of_counts(rng)
+    facts = proposal(["x.csv"], capfd)
+    (told,) = [text for text in facts["warnings"] if "raw counts" in text]
+    assert "--" not in told
+    assert "--voom" in facts["next_command"]
 
 
 def test_events_in_use_are_no_other_labels(
