@@ -17,7 +17,9 @@ DONORS = "--labels obs:status --pseudobulk donor --method t-test --min-cells 3 -
 PAIRED = "--method t-test --block files/samples.tsv:patient"
 MADE = {
     "files/export.txt": f"{STATUS} {PAIRED}",
-    "files/study.xlsx:expression": f"{STATUS} {PAIRED}",
+    "files/study.xlsx:expression": f"{STATUS} {PAIRED}".replace(
+        "samples.tsv", "study.xlsx:samples"
+    ),
     "files/counts.txt": f"{STATUS} {PAIRED} --voom --min-count 10",
     "files/counts.txt --labels files/samples.tsv:days": "--event died --transform log2cpm:tmm "
     "--min-count 10",

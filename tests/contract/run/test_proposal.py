@@ -114,6 +114,15 @@ def repeated_counts(rng: Rng) -> None:
     write_values(bulk(rng), genes=[f"g{i // 2}" for i in range(M)])
 
 
+def sheets(rng: Rng) -> None:
+    """A workbook of the values and the samples, whose table has the patients, too."""
+    pytest.importorskip("xlsxwriter")
+    samples = pd.DataFrame({"status": HALVES, "patient": np.arange(N) // 2}, SAMPLES)
+    with pd.ExcelWriter("x.xlsx") as book:
+        pd.DataFrame(logs(rng), GENES, SAMPLES).to_excel(book, sheet_name="values")
+        samples.to_excel(book, sheet_name="Samples", index_label="sample")
+
+
 def few_missing(rng: Rng) -> None:
     values = logs(rng)
     values[3, 4] = np.nan
@@ -264,6 +273,10 @@ CASES: dict[Callable[[Rng], None], tuple[str, str]] = {
     intensities: ("x.csv", "--transform floor:20,log2"),
     repeated: ("x.csv", "--collapse highest-mean"),
     repeated_counts: ("x.csv", "--transform cpm,log1p --collapse sum"),
+    sheets: (
+        "x.xlsx",
+        "--labels x.xlsx:Samples:status --method t-test --block x.xlsx:Samples:patient",
+    ),
     few_missing: ("x.csv", "--missing drop"),
     many_missing: ("x.csv", "--missing mean"),
     some_labels: ("x.csv --labels d.tsv:group", "--samples intersect"),
