@@ -7,9 +7,7 @@ import numpy as np
 from sfs_cli import RankConfig
 from sfs_cli.workflow.rank import rank
 from tests.contract.run.test_stability import (
-    mixed_donors,
     quiet,
-    refused,
 )
 from tests.making import write_labels, write_table
 
@@ -37,11 +35,3 @@ def test_false_selections_of_noise_stay_below_the_bound(tmp_path):
     for threshold, counts in found.items():
         for bound in bounds[threshold].values():
             assert bound is None or np.mean(counts) <= bound
-
-
-def test_classes_that_no_two_halves_share_are_refused_by_name(tmp_path):
-    # the donors of two of a, b and c would have to be apart from each other, and all three cannot
-    error = refused(mixed_donors(tmp_path, ["abd", "acd", "bcd", "d"]))
-    assert error.what[-1] in "abc"
-    assert set(error.options) == {"donors", "stability", "labels"}
-    assert "--stability bootstrap" in error.hint

@@ -10,7 +10,7 @@ from scipy import stats
 
 from sfs_cli.errors import InputError
 from sfs_cli.methods import rank_tests
-from sfs_cli.methods.base import Scorer, Status
+from sfs_cli.methods.base import Scorer
 from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer
 from tests.making import make_problem
 from tests.oracles import ranks as twin
@@ -272,28 +272,6 @@ def test_only_the_order_of_the_values_matters(sizes: tuple[int, ...]) -> None:
             np.testing.assert_allclose(again[name], columns[name], rtol=1e-13)
         if len(sizes) == 2:
             np.testing.assert_allclose(again["auc"], 1 - columns["auc"], rtol=1e-13, atol=1e-15)
-
-
-def test_the_order_of_the_samples_does_not_matter() -> None:
-    X, codes = made((6, 30), "zeros")
-    order = np.random.default_rng(5).permutation(len(X))
-    _, columns = found(RankSumScorer, X, codes=codes)
-    _, again = found(RankSumScorer, X[order], codes=codes[order])
-    for name, values in columns.items():
-        np.testing.assert_array_equal(again[name], values)
-
-
-@pytest.mark.parametrize("scorer", [RankSumScorer, SpearmanScorer])
-def test_features_that_do_not_vary_have_no_score(scorer: Any) -> None:
-    X = np.zeros((12, 4))
-    X[:, 1], X[:, 2], X[3, 3] = 7, np.arange(12), 1
-    y: dict[str, Any] = {"codes": np.arange(12) % 2}
-    if scorer is SpearmanScorer:
-        y = {"outcome": np.arange(12.0) ** 2}
-    _, columns = found(scorer, X, **y)
-    assert columns["status"].tolist() == [Status.ALL_ZERO, Status.CONSTANT, Status.OK, Status.OK]
-    for name in set(columns) - {"status"}:
-        assert np.isnan(columns[name]).tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize("kind", KINDS)
