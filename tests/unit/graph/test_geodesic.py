@@ -10,8 +10,6 @@ from sfs_cli.graph.neighbors import knn_lengths, nearest_in_panel
 from sfs_cli.graph.similarity import DenseSimilarity
 from tests.oracles import similarities
 
-Data = tuple[np.ndarray, np.ndarray]
-
 
 def geodesic(X: np.ndarray, k: int) -> DenseSimilarity:
     Z = X - X.mean(axis=0)
