@@ -84,13 +84,6 @@ OF_CLASSES = [
 
 
 @pytest.mark.parametrize("name", OF_CLASSES)
-def test_one_class_is_refused(name: str) -> None:
-    X, classes = study()
-    with pytest.raises(sfs.SfsError, match="one class"):
-        ranked(name, X, classes.str.replace("b", "a"))
-
-
-@pytest.mark.parametrize("name", OF_CLASSES)
 def test_a_feature_of_the_classes_is_among_the_first(name: str) -> None:
     X, classes = study()
     X["g17"] = 10.0 * (classes == "a") + np.random.default_rng(2).normal(size=N)
