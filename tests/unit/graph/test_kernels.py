@@ -65,13 +65,6 @@ def test_noise_limit_follows_the_precision_of_the_gram_matrix() -> None:
     assert squared_distances(gram, eps)[7, 2] == 0.0
 
 
-@pytest.mark.parametrize("n", [2, 5, 20])
-def test_median_is_over_pairs_not_over_the_matrix(n: int) -> None:
-    X = np.random.default_rng(n).normal(size=(n, 4))
-    expected = similarities.median_distance(similarities.distances(X))
-    assert median_bandwidth(distances_of(X)) == pytest.approx(expected, rel=1e-13)
-
-
 def test_median_leaves_out_infinite_distances() -> None:
     d2 = np.array([[0, 4, np.inf], [4, 0, np.inf], [np.inf, np.inf, 0]], dtype=float)
     assert median_bandwidth(d2) == 2.0
