@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ from sfs_cli.workflow.proposal import proposed
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_RAW = re.compile(r"(outlier samples dominate [^;]*); give .*(?= \[raw-values\]$)")
+"""What raw values need of a plain ranking; the command that is proposed has it, or better."""
 
 
 def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
@@ -71,7 +75,7 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
         if raw is not None and raw.counts:
             sizes = np.percentile(sums[0], [0, 50, 100]).astype(int).tolist()
             facts["library_sizes"] = dict(zip(("smallest", "median", "largest"), sizes))
-        excluded = _warn(config, opened, messages)
+        told, excluded = _told(config, opened)
         batches = [each for each in groupings(matrix, labels, config.labels) if each.batch]
         led = followed(batches, components(matrix)) if batches else {}  # by the samples
         if led:
@@ -80,13 +84,18 @@ def inspect(config: RankConfig, messages: Messages, as_json: bool) -> str:
         if words:
             facts |= {"other_labels": others} if others else {}
             facts["next_command"] = shlex.join(words)
+            told = [
+                _RAW.sub(r"\1; the command that is proposed has what they need", t) for t in told
+            ]
+        for text in told:
+            messages.warn(text)
     return dumps(facts | {"warnings": messages.warnings}) if as_json else _text(facts)
 
 
-def _warn(config: RankConfig, opened: inputs.Opened, messages: Messages) -> str | None:
-    """Warn of what `sfs rank` would warn of before it ranks, or refuse.
+def _told(config: RankConfig, opened: inputs.Opened) -> tuple[list[str], str | None]:
+    """Return what `sfs rank` would warn of before it ranks, or refuse.
 
-    Returned is the pattern of features that are no measurements.
+    The second is the pattern of features that are no measurements.
     """
     quiet, excluded = Messages(verbosity=-1), None
     # what is missing is among the facts, and the command that is proposed has what it takes
@@ -97,9 +106,7 @@ def _warn(config: RankConfig, opened: inputs.Opened, messages: Messages) -> str 
             excluded = guard_names(run)
     except SfsError as error:
         quiet.warn(f"{error.what}: sfs rank refuses this; {error.hint}", AT_ONCE)
-    for text in quiet.warnings:
-        messages.warn(text)
-    return excluded
+    return quiet.warnings, excluded
 
 
 def _values(matrix: Matrix) -> tuple[dict[str, Any], np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from sfs_cli.compute.context import Labels
 from sfs_cli.compute.matrix import Ids
 from sfs_cli.errors import SfsError
 from sfs_cli.io.files.table import read_table
+from sfs_cli.io.files.text import WORKBOOKS, split_member
+from sfs_cli.io.files.workbook import SheetStream
 from sfs_cli.io.knowledge.sample_columns import is_inside
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
@@ -125,7 +127,7 @@ def proposed(
 
     # what the values need
     if scaled(values, opened.facts, config.layer):
-        changes["layer"] = "raw.X"
+        changes["layer"], cells = "raw.X", True  # by scanpy, as a rule
     if cells and compared is not None:
         changes["markers"] = "t" if "adjust" in changes else "wilcoxon"
     if raw is not None and not {"spatial", "pseudobulk"} & changes.keys():
@@ -157,10 +159,16 @@ def _read_labels(
 
 
 def _beside(config: RankConfig, ids: Ids) -> str | None:
-    """Return a table beside a matrix without annotations that has all samples."""
+    """Return a table beside a matrix without annotations, or a sheet, that has all samples."""
     if ids.obs is not None or config.files:
         return None
-    for path in (Path(config.matrix).parent / name for name in BESIDE):
+    own, sheet = split_member(Path(config.matrix))
+    tables = [own.parent / name for name in BESIDE]
+    if own.suffix.lower() in WORKBOOKS:
+        with closing(SheetStream(own, None)) as stream:  # without a name the first is the matrix
+            others = [name for name in stream.sheets if name != sheet][sheet is None :]
+        tables = [Path(f"{own}:{name}") for name in others] + tables
+    for path in tables:
         with suppress(SfsError, OSError):
             table = read_table(path)
             if {*ids.samples} <= {*table.columns[table.ids_among(ids.samples)]}:

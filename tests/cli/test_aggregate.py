@@ -12,7 +12,6 @@ import pytest
 
 from sfs_cli.workflow.outputs import FOR_MULTIQC
 from tests.making_commands import FEATURES, good, text, values
-from tests.oracles import aggregate as twin
 from tests.running import run_here, snapshot
 
 GENES = [f"g{i}" for i in range(12)]
@@ -45,23 +44,6 @@ def rankings(folder: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:
     return [str(folder / method / "ranking.tsv") for method in ("spec", "variance")]
 
 
-def test_two_lists_of_ranks_give_the_mean_of_the_slow_twin(tmp_path, capfd):
-    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2)]
-    done = run_here(["aggregate", *paths, "--how", "median", "--list-weights", "2,1"], capfd)
-    assert done.code == 0, done.err
-    ranks = np.column_stack([shuffled(1), shuffled(2)]).astype(float)
-    wanted = dict(zip(GENES, twin.median(ranks, np.array([2.0, 1]), 12)))
-    rows = rows_of(done.out)
-    assert [row["rank"] for row in rows] == [str(i) for i in range(1, 13)]
-    scores = [float(row["score"]) for row in rows]
-    assert scores == sorted(scores)
-    for row, score in zip(rows, scores):
-        assert score == pytest.approx(wanted[row["feature"]])
-        i = GENES.index(row["feature"])
-        assert [float(row["rank_1"]), float(row["rank_2"])] == ranks[i].tolist()
-        assert (row["n_lists"], row["status"]) == ("2", "ok")
-
-
 def test_our_own_tables_leave_out_what_has_no_score(tmp_path, capfd):
     done = run_here(["aggregate", *rankings(tmp_path, capfd)], capfd)
     rows = rows_of(done.out)
@@ -81,15 +63,6 @@ def test_equal_scores_of_our_own_tables_share_their_rank(tmp_path, capfd):
     assert [(r["feature"], r["score"]) for r in found] == [
         *(("a", "1"), ("b", "2.5"), ("c", "2.5"), ("d", "NaN"), ("e", "NaN")),
     ]
-
-
-def test_what_aggregate_writes_can_be_aggregated(tmp_path, capfd):
-    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2)]
-    first = run_here(["aggregate", *paths, "--how", "geometric"], capfd).out
-    again = text(tmp_path, first, "again.tsv")
-    rows = rows_of(run_here(["aggregate", again, again], capfd).out)
-    assert [r["feature"] for r in rows] == [r["feature"] for r in rows_of(first)]
-    assert list(rows[0])[-2:] == ["rank_again", "rank_again_2"]
 
 
 @pytest.mark.parametrize(
@@ -117,21 +90,6 @@ def test_columns_are_ordered_by_what_they_are(column, options, best, said, tmp_p
     assert said in done.err
 
 
-@pytest.mark.parametrize(
-    ("header", "largest", "said"),
-    [
-        ("Gene Symbol\tlog2FC", True, "'log2FC', largest-first"),
-        ("gene\tadj.P.Val", False, "'adj.P.Val', smallest-first"),
-    ],
-)
-def test_the_column_is_told_by_its_name(header, largest, said, tmp_path, capfd):
-    path = ranks_file(tmp_path, 3, "x.tsv", header + "\n")
-    done = run_here(["aggregate", path, path], capfd)
-    best = GENES[int(np.argmax(shuffled(3)) if largest else np.argmin(shuffled(3)))]
-    assert rows_of(done.out)[0]["feature"] == best
-    assert said in done.err
-
-
 def test_every_list_has_its_own_column(tmp_path, capfd):
     """A result beside a table that is ordered by its p-values, of which two columns are lists."""
     ours = ranks_file(tmp_path, 3, "ours.tsv")
@@ -146,14 +104,6 @@ def test_every_list_has_its_own_column(tmp_path, capfd):
     expected = dict(zip(GENES, shuffled(4)))
     assert all(float(row[names[1]]) == expected[row["feature"]] for row in table)
     assert "no column 'p'" in run_here(["aggregate", ours, f"{theirs}:p"], capfd).err
-
-
-def test_the_score_of_our_own_table_is_ordered_as_its_ranks(tmp_path, capfd):
-    rows = "1\ta\t0.1\tok\n2\tb\t0.2\tok\n3\tc\t0.9\tok\n4\td\tNaN\tconstant\n"
-    own = text(tmp_path, "rank\tfeature\tscore\tstatus\n" + rows, "own.tsv")
-    done = run_here(["aggregate", f"{own}:score", own], capfd)
-    assert [row["feature"] for row in rows_of(done.out)] == ["a", "b", "c", "d"]
-    assert done.err.count("ranked by 'rank'") == 2
 
 
 def test_row_names_of_r_and_pandas_name_the_features(tmp_path, capfd):
@@ -190,15 +140,6 @@ def test_partial_lists_and_top(tmp_path, capfd):
     assert "3 below the top" in done.err
 
 
-def test_rra_writes_p_and_q_values(tmp_path, capfd):
-    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2, 3)]
-    rows = rows_of(run_here(["aggregate", *paths, "--how", "rra"], capfd).out)
-    assert list(rows[0])[5:8] == ["p_value", "q_value", "n_lists"]
-    for row in rows:
-        assert float(row["p_value"]) == pytest.approx(min(1, 3 * float(row["score"])))
-        assert float(row["q_value"]) >= float(row["p_value"])
-
-
 @pytest.fixture
 def into(tmp_path: Path) -> list[str]:
     paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in (1, 2, 3)]
@@ -224,13 +165,6 @@ def test_a_list_of_another_name_is_another_run(into, tmp_path, capfd):
     assert run_here(into, capfd).code == 0
     renamed = (tmp_path / "1.tsv").rename(tmp_path / "renamed.tsv")
     assert run_here([into[0], str(renamed), *into[2:]], capfd).code == 4
-
-
-def test_many_lists_are_aggregated_and_not_compared_in_pairs(tmp_path, capfd):
-    paths = [ranks_file(tmp_path, seed, f"{seed}.tsv") for seed in range(21)]
-    done = run_here(["aggregate", *paths, "--out", str(tmp_path / "out")], capfd)
-    assert json.loads((tmp_path / "out" / "run.json").read_text())["agreement"] is None
-    assert "more than 20 lists" in done.err
 
 
 @pytest.mark.parametrize(

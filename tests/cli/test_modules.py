@@ -84,6 +84,14 @@ def test_the_files_hold_the_modules_of_the_first_features(tmp_path, capfd, monke
         assert abs(float(edge["correlation"])) > 0.6
         same = number.get(edge["source"]) == number.get(edge["target"], "none")
         assert edge["module"] == (number[edge["source"]] if same else "")
+    r = np.corrcoef(X.T)
+    above = {(first[i], first[j]) for i, j in zip(*np.nonzero(np.triu(np.abs(r) > 0.6, 1)))}
+    assert {(edge["source"], edge["target"]) for edge in edges} == above
+    for row, members in zip(rows, expected, strict=True):
+        among = np.abs(r[np.ix_(members, members)])[np.triu_indices(len(members), 1)]
+        assert float(row["mean_correlation"]) == pytest.approx(among.mean(), rel=1e-8)
+        signs = [first[i] for i in members if r[members[0], i] < 0]
+        assert row["opposite"] == ";".join(signs)
     record = json.loads((out / "run.json").read_text())
     facts = record["modules"]
     assert facts["features"] == 40

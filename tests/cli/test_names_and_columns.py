@@ -97,15 +97,6 @@ def test_the_columns_of_weights_sources_and_coordinates_are_told(
     assert record["graph"]["columns"] == "x, y, age"
 
 
-def test_covariates_of_several_columns_are_asked_for(tmp_path: Path, here: Here) -> None:
-    labels = table(tmp_path, group=HALVES).rename(tmp_path / "labels.tsv")
-    file = table(tmp_path, batch=HALVES, donor=HALVES)
-    ranked = ["rank", matrix(tmp_path), "--method", "f-test", "--labels", labels]
-    done = here(*ranked, "--adjust", file)
-    assert done.code == 3
-    assert "it is not clear which column" in done.err
-
-
 # ---- classes with two spellings ------------------------------------------------------------------
 
 
@@ -146,22 +137,6 @@ def test_accents_of_two_forms_are_one(tmp_path: Path, here: Here) -> None:
     places = table(tmp_path, [nfd(name) for name in samples], x=range(12), y=[0, 1] * 6)
     done = here(*("rank", path, "--method", "spec", "--similarity", "rbf", "--coordinates", places))
     assert done.code == 0, done.err
-
-
-@pytest.mark.parametrize("kind", ["parquet", "h5ad"])
-def test_accents_of_two_forms_in_binary_formats(kind: str, tmp_path: Path, here: Here) -> None:
-    frame = pd.DataFrame(
-        VALUES[:20], [nfd(f"gén{i}") for i in range(20)], [nfd(f"é{i}") for i in range(12)]
-    )
-    path = tmp_path / f"m.{kind}"
-    if kind == "parquet":
-        frame.to_parquet(path)
-    else:
-        anndata.AnnData(frame.T).write_h5ad(path)
-    labels = table(tmp_path, [nfc(f"é{i}") for i in range(12)], group=HALVES)
-    done = here("rank", path, "--method", "f-test", "--labels", labels, "--format", "json")
-    assert done.code == 0, done.err
-    assert {row["feature"] for row in json.loads(done.out)} == {f"gén{i}" for i in range(20)}
 
 
 def test_two_ids_that_look_the_same(tmp_path: Path, here: Here) -> None:

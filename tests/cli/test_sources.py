@@ -131,15 +131,6 @@ def test_fuse_is_up_to_date_until_something_changes(tmp_path, capfd):
     assert snapshot(tmp_path) != first
 
 
-def test_fuse_does_not_speak_of_a_method(tmp_path, capfd):
-    words = ["--labels", labels(tmp_path, AB)]
-    told = run_here(fuse(tmp_path, "fused.npz", *words), capfd).err
-    assert "labels.tsv has no effect on the ranking with the sources and their weights" in told
-    told += run_here(["fuse", good(tmp_path), "--out", str(tmp_path / "o.npz")], capfd).err
-    assert "no knowledge source is given" in told
-    assert "--method" not in told
-
-
 ODD = ["sample", "sample_id", "a,b", 'say "x"', " led", "É", "x" * 300]
 
 
@@ -197,13 +188,6 @@ def test_ids_of_string_match_with_their_species_in_matrix_and_seeds(tmp_path, ca
     assert "2 of 2 genes found" in said
 
 
-def test_features_that_take_no_part_are_not_counted(tmp_path, capfd):
-    words = [*msfs(tmp_path), "--exclude", "gene1$"]
-    said = done(words, capfd).err
-    assert "source ppi (interactions): rbf on 3 features, 4 of 4 genes found" in said
-    assert "source expression (target): rbf on 8 features" in said
-
-
 def test_included_ids_that_are_not_there_are_told(tmp_path, capfd):
     words = ["rank", good(tmp_path), "--exclude"]
     some = text(tmp_path, "gene1\ngene2\nx\n", "some.txt")
@@ -212,13 +196,6 @@ def test_included_ids_that_are_not_there_are_told(tmp_path, capfd):
     assert "warning: --exclude" not in said
     most = text(tmp_path, "gene1\nw\nx\ny\nz\n", "most.txt")
     assert "warning: --exclude" in done([*words, most], capfd).err
-
-
-def test_paths_of_a_hierarchy_without_slashes_are_told(tmp_path, capfd):
-    rows = "".join(f"{s}\tlung>{c}\n" for s, c in zip(SAMPLES, AB))
-    tree = text(tmp_path, "sample\tpath\n" + rows, "tree.tsv")
-    words = ["rank", good(tmp_path), "--method", "msfs", "--source", f"h=hierarchy:{tree}"]
-    assert "divide its classes by / in place of >" in done(words, capfd).err
 
 
 def test_missing_text_of_annotations_is_no_class(tmp_path, capfd):

@@ -104,12 +104,6 @@ def test_the_record_and_a_note_say_so_and_nothing_else_changes(study, both, capf
     assert facts["result"]["n_scored"] == M - 2
 
 
-def test_a_table_that_is_not_cut_says_nothing(study, tmp_path, capfd):
-    done = ranked(study, capfd, "--top", str(M), "--out", str(tmp_path / "o"))
-    assert "wrote the first" not in done.err
-    assert "n_written" not in json.loads((tmp_path / "o/run.json").read_text())["result"]
-
-
 def test_select_takes_a_shorter_list_and_refuses_what_needs_the_rest(study, both, tmp_path, capfd):
     cut, whole = str(both / "cut-tissue"), str(both / "whole-tissue")
     for more in ([], ["--write-matrix", str(tmp_path / "m.csv")]):

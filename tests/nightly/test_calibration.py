@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from sfs_cli.evaluation.classify import folds_of
 from sfs_cli.evaluation.verdict import corrected_interval
-from tests.unit.methods.nulls import LEVELS, counts, graph_of, p_values
 from tests.unit.ranking.test_stability import coverage
 
 
@@ -48,19 +46,3 @@ def test_the_interval_covers_the_true_value(shape: str, count: int) -> None:
     high, low = ends[shape]
     p = np.where(np.arange(100) < 20, high, low)
     assert 0.93 <= coverage(p, count, 2000, 7) <= 0.97
-
-
-@pytest.mark.parametrize("null", ["moments", "permutation"])
-@pytest.mark.parametrize("n", [30, 100])
-def test_pvalues_of_counts_are_uniform(null: str, n: int) -> None:
-    """Nine of ten counts are zero. Of these 20 seeds, each of which is 1,000 features."""
-    passed, rates = 0, np.zeros(len(LEVELS))
-    for seed in range(20):
-        p = p_values(counts(n, 1000, seed), graph_of(n, 100 + seed), null)
-        passed += stats.kstest(p, "uniform").pvalue > 0.01
-        rates += [(p <= level).mean() / 20 for level in LEVELS]
-    assert passed >= 19
-    for rate, level in zip(rates, LEVELS):
-        error = np.sqrt(level * (1 - level) / 20_000)
-        assert rate - level < 3 * error
-        assert rate - level > -3 * error or n == 30

@@ -12,23 +12,14 @@ from tests.places import ROOT
 from tests.running import check_that_it_runs, proposal
 
 LABEL, LOG = "--labels {folder}/labels.tsv:label", "--transform log1p"
-VOOM = "--method t-test --voom --min-count 10"
-REAL = {
-    "tox171/expression.parquet": f"{LABEL} {LOG}",
-    "prostate_ge/expression.parquet": LABEL,
-    "leukemia/expression.gct": f"{LABEL} --transform floor:20,log2",
-    "cells/celseq2_3.h5ad": "--labels obs:label --markers wilcoxon --transform median,log1p",
-    "pbmc68k_reduced/10x_pbmc68k_reduced.h5ad": "--labels obs:bulk_labels --layer raw.X",
-    "nci60/transporters.parquet": f"{LABEL} --missing drop",
-    "thyroid_paired/mrna.parquet": f"{LABEL} {VOOM}",
-    "tcga_brca/mrna.parquet": LABEL,
-}
 STATUS = "--labels files/samples.tsv:status"
 DONORS = "--labels obs:status --pseudobulk donor --method t-test --min-cells 3 --transform log2cpm"
 PAIRED = "--method t-test --block files/samples.tsv:patient"
 MADE = {
     "files/export.txt": f"{STATUS} {PAIRED}",
-    "files/study.xlsx:expression": f"{STATUS} {PAIRED}",
+    "files/study.xlsx:expression": f"{STATUS} {PAIRED}".replace(
+        "samples.tsv", "study.xlsx:samples"
+    ),
     "files/counts.txt": f"{STATUS} {PAIRED} --voom --min-count 10",
     "files/counts.txt --labels files/samples.tsv:days": "--event died --transform log2cpm:tmm "
     "--min-count 10",
@@ -41,21 +32,6 @@ MADE = {
     "--adjust sample_data/labels.tsv:batch=categorical",
     "sample_data/simulated_series_matrix.txt": "--labels obs:tissue --adjust obs:batch=categorical",
 }
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_real_data(
-    name: str,
-    shared_data: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = shared_data / name
-    command = proposal([str(path)], capfd)["next_command"]
-    assert command == f"sfs rank {path} {REAL[name].format(folder=path.parent)} --out results"
-    check_that_it_runs(command, capfd)
 
 
 @pytest.fixture(scope="module")

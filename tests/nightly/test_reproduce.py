@@ -18,8 +18,6 @@ from tests.places import ROOT
 
 folder = plain.folder
 
-DATA = os.environ.get("SFS_PAPER_DATA", "")
-
 
 def reproduced(folder: Path, out: Path, *options: str) -> tuple[list[dict[str, str]], str]:
     """Run the program; return the rows of its table, and what it said."""
@@ -77,12 +75,3 @@ def test_method_that_fails_is_a_row(folder, tmp_path):
     assert list(failed) == ["T-test, top 20", "T-test, top 80"]
     assert found.loc[failed, "reason"].str.contains("two classes").all()
     assert found.drop(index=failed)["difference"].notna().all()
-
-
-@pytest.mark.skipif(not DATA, reason="SFS_PAPER_DATA names no folder of the papers' data")
-def test_a_number_of_the_dissertation(tmp_path):
-    options = ["--tables", "4.5", "--sets", "PIX10P", "--splits", "2"]
-    rows, _ = reproduced(Path(DATA), tmp_path / "table.tsv", *options)
-    by = {row["method"]: row for row in rows}
-    for method in ("Laplacian Score", "MRSF"):
-        assert abs(float(by[method]["difference"])) < 0.05

@@ -154,16 +154,6 @@ def projections(
     return P
 
 
-def supervised_value(parts: list[np.ndarray], alpha: np.ndarray, k: int) -> float:
-    """Eq. 5."""
-    total = 0.0
-    for g, left in enumerate(parts):
-        for h, right in enumerate(parts):
-            sigma = np.linalg.svd(left.T @ np.diag(alpha) @ right)[1]
-            total += np.sum(sigma[:k] ** 2) if g == h else -0.5 * sigma[0] ** 2
-    return float(total)
-
-
 def supervised(X: np.ndarray, y: np.ndarray, k: int, most: int) -> list[np.ndarray]:
     """Def. 6 by turns, as in the paper; all alphas on the way, since it need not settle."""
     parts = classes(X, y)

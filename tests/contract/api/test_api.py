@@ -16,12 +16,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
-from threadpoolctl import threadpool_info, threadpool_limits
 
 import sfs_cli as sfs
 from sfs_cli.cli.app import run
 from sfs_cli.errors import InputError, UsageError
-from sfs_cli.workflow import rank as of_rank
 
 N, M = 24, 50
 CLASSES = np.repeat(["a", "b", "c"], 8)
@@ -259,22 +257,6 @@ def test_a_backed_object_is_not_cut_in_its_place(tmp_path: Path) -> None:
         sfs.rank(backed, method="variance", top=5, subset=True)
     with pytest.raises(ValueError, match="a view of a backed one cannot be written to"):
         sfs.rank(backed[:10], method="variance", top=5)
-
-
-def test_each_thread_has_a_blas_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-
-    def look(*given: Any, **options: Any) -> Any:
-        seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
-        return as_before(*given, **options)
-
-    as_before = of_rank.rank
-    monkeypatch.setattr(of_rank, "rank", look)
-    with threadpool_limits(2, "blas"):
-        sfs.rank(X, method="variance")
-        after = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
-    assert {*seen} == {1}
-    assert {*after} == {2}
 
 
 def test_var_and_uns_have_the_columns_of_the_ranking(tmp_path: Path) -> None:

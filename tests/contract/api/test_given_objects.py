@@ -191,12 +191,6 @@ def test_sources_with_options_are_dicts() -> None:
             scores([wrong])
 
 
-@pytest.mark.parametrize("kind", ["Float64", "Int64", pd.ArrowDtype(pa.float64()), object])
-def test_columns_of_any_numbers(kind: Any) -> None:
-    values = COUNTED.round().astype(int) if kind == "Int64" else COUNTED
-    pd.testing.assert_frame_equal(fisher(values.astype(kind), CLASSES), fisher(values, CLASSES))
-
-
 def test_columns_of_several_types() -> None:
     mixed = COUNTED.assign(g11=COUNTED.g11 > 0)
     pd.testing.assert_frame_equal(fisher(mixed, CLASSES), fisher(mixed.astype(float), CLASSES))
@@ -225,13 +219,6 @@ def test_tables_of_arrow_keep_their_names_and_masks_are_missing_values() -> None
     pd.testing.assert_frame_equal(fisher(table, CLASSES), fisher(COUNTED, CLASSES))
     with pytest.raises(ValueError, match="1 missing value"):
         fisher(np.ma.masked_array(X, X[3, 4] == X), CLASSES)
-
-
-@pytest.mark.parametrize("form", ["coo", "lil"])
-def test_sparse_matrices_of_every_format(form: str) -> None:
-    whole = sfs.rank(X, method="variance").table
-    found = sfs.rank(sp.csr_matrix(X).asformat(form), method="variance").table
-    np.testing.assert_allclose(found.score, whole.score)
 
 
 def test_options_of_numpy_and_lists() -> None:

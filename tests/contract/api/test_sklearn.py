@@ -359,18 +359,6 @@ def test_a_sample_of_weight_two_counts_twice() -> None:
     np.testing.assert_allclose(made.scores_, expected.scores_, rtol=1e-9)
 
 
-def test_a_method_has_its_parameters_in_a_text_a_mapping_or_beside_it() -> None:
-    known = {"ranking": "phi3", "clusters": np.int64(3)}  # as np.arange in a search has them
-    made = [
-        selectors.Selector(method="spec,ranking=phi3,clusters=3"),
-        selectors.Selector(method={"name": "spec", **known}),
-        selectors.Selector(method="spec", parameters=known),
-    ]
-    scores = [each.fit(X).scores_ for each in made]
-    assert (scores[0] == scores[1]).all()
-    assert (scores[0] == scores[2]).all()
-
-
 def test_what_a_selector_cannot_do_is_refused() -> None:
     for error, made, given in (
         ("unknown value 'nope' of method", selectors.Selector(method="nope"), {}),

@@ -139,13 +139,6 @@ ASKED = [
     ),
     asked("source: two of one name", "named 'x'", "x=target:", "x=profile:p.csv", name="--source"),
     asked("source: labels that are not given", "needs --labels", "x=labels:"),
-    asked(
-        "sources and a graph",
-        "two sample graphs; similarity:FILE",
-        "x=target:",
-        more=["--similarity", "rbf"],
-        name="--source",
-    ),
     asked("msfs without sources", "source", name="--source"),
     asked(
         "then: a method without a graph",
@@ -163,26 +156,11 @@ ASKED = [
         name="--weights",
     ),
     asked(
-        "weights: unknown name",
-        "'alignff'; did you mean alignf",
-        "x=target:",
-        more=["--weights", "alignff"],
-        name="--weights",
-    ),
-    asked(
         "weights: twice",
         "has a weight; --weights uniform",
         "x=target:@2",
         more=["--weights", "uniform"],
         name="source x",
-    ),
-    asked(
-        "weights: learned without labels",
-        "needs --labels",
-        "x=target:",
-        LABELLED,
-        more=["--weights", "alignf"],
-        name="--weights alignf",
     ),
     asked(
         "weights: snf of some samples",

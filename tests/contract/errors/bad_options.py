@@ -34,13 +34,6 @@ COMMANDS = [
         "--block is an option of; sfs rank",
         USAGE,
     ),
-    bad(
-        "an option of another command",
-        lambda f: ["rank", good(f), "--fdr", "0.05"],
-        "--fdr",
-        "sfs select",
-        USAGE,
-    ),
     bad("no matrix", lambda f: ["rank"], "MATRIX", "missing argument", USAGE),
     bad("an empty value", lambda f: ["rank", good(f), "--out", ""], "--out", "empty; shell", USAGE),
     bad(
@@ -51,10 +44,7 @@ COMMANDS = [
     ),
 ]
 
-CHOICES = [
-    option("--method fischer", "'fischer'; did you mean fisher", "--method", "fischer"),
-    option("--method Wilcoxon", "'Wilcoxon'; did you mean rank-test", "--method", "Wilcoxon"),
-]
+CHOICES = []
 
 NUMBERS = [
     option("--memory 12Q", "12Q; 512M", "--memory", "12Q"),
@@ -181,13 +171,6 @@ CONFIGS = [
     config("text for a number", "seed: three\n", "seed; 'three'; whole number; line 1"),
     config("a source without quotes", "source:\n  - m=target:\n", "in quotes; line 2"),
     config("unknown method", "method: fischer\n", "fisher; line 1", code=USAGE),
-    config(
-        "flags against the file",
-        "similarity: rbf\n",
-        "two sample graphs; line 1",
-        *("--source", "x=target:"),
-        code=USAGE,
-    ),
 ]
 
 OPTIONS = [

@@ -88,12 +88,6 @@ def words_of(*words: str) -> Make:
 # ---------------------------------------------------------------------------- outputs
 
 
-def of_other_data(folder: Path) -> list[str]:
-    command = ["rank", good(folder), "--out", ranked(folder)]
-    text(folder, table(values() + 1), "good.csv")
-    return command
-
-
 def below_a_file(folder: Path) -> str:
     return text(folder, "x", "plain") + "/deep"
 
@@ -127,7 +121,6 @@ OUTPUTS = [
         "--force",
         EXISTS,
     ),
-    bad("--out: the result of other data", of_other_data, "ranked", "--force", EXISTS),
     bad("--out: a file", words_of("rank", "MATRIX", "--out", "FILE"), "plain", "is a file"),
     bad(
         "--out: below a file",
@@ -183,7 +176,6 @@ def aggregated(folder: Path) -> list[str]:
 TWO = ("aggregate", "LIST", "OTHER-LIST")
 
 RANKINGS = [
-    bad("ranking: not there", words_of("aggregate", "no.tsv", "LIST"), "no.tsv", "check"),
     bad("ranking: a folder without one", words_of(*TWO, "THINGS"), "things", "holds no ranking"),
     bad(
         "ranking: HDF5",
@@ -191,7 +183,6 @@ RANKINGS = [
         "bad.h5",
         "hdf5; tsv or csv",
     ),
-    listed("empty", "", "empty"),
     listed("a feature twice", "gene\trank\na\t1\n\nb\t2\na\t3\n", "line 5; 'a'; twice; line 2"),
     listed("a word", "gene\trank\na\t1\nb\tsecond\n", "line 3, column 'rank'; 'second'"),
     listed("a decimal comma", "gene\tscore\na\t1,5\nb\t2\n", "line 2; '1,5'"),
@@ -243,7 +234,6 @@ SELECTIONS = [
         "q_value",
         "--fdr; variance; --top",
     ),
-    bad("a rate of a list", words_of("select", "LIST", "--fdr", "0.1"), "q_value", "list.tsv"),
     bad(
         "frequencies of a ranking without",
         words_of("select", "TESTED", "--stable", "0.6"),
@@ -301,12 +291,6 @@ EVALUATIONS = [
         "b (2); give --splits 2",
         *("--labels", "FOUR-AND-TWO", "--splits", "3"),
         name="--splits",
-    ),
-    evaluated(
-        "numbers of too few samples for the folds",
-        "--splits 5 is too large",
-        *("--labels", "NUMBERS", "--label-type", "continuous"),
-        name="labels.tsv",
     ),
     evaluated(
         "times without events for the folds",

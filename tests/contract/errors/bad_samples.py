@@ -78,14 +78,8 @@ LABELS = [
     ),
     classes("the column of the samples", lambda f: labels(f, AB) + ":sample", "the first one"),
     classes("a class of one", lambda f: labels(f, [*"aaabb", "odd"]), "only one sample: odd"),
-    classes(
-        "a class in another case",
-        lambda f: labels(f, [*"AAaBBB"]),
-        "only one sample: a; correct its name; 'A'",
-    ),
     classes("times beside events", of_times, "only one sample: 11; give --event died"),
     classes("one class", lambda f: labels(f, ["a"] * N), "one class; 'a'"),
-    classes("missing values alone", lambda f: labels(f, ["NA"] * N), "no sample has a label"),
     classes("no header", of_content(column(AB, "")), "line 1; column names; 's1'"),
     classes("annotations of a CSV", lambda f: "obs:tissue", "obs:; h5ad", "good.csv"),
     bad(
@@ -112,30 +106,12 @@ def outcome(id: str, given: Sequence[str], words: str, *more: str, name: str = "
 
 
 OUTCOMES = [
-    outcome(
-        "continuous: text",
-        [*AGES[:3], "old", *AGES[4:]],
-        "line 5; 'old'; finite number; age",
-        *CONTINUOUS,
-    ),
     outcome("continuous: all the same", ["7"] * N, "same label; 7", *CONTINUOUS),
-    outcome("classes that are measurements", AGES, "one sample; --label-type continuous"),
     option(
         "fisher: a continuous outcome",
         "--label-type continuous; classes; f-test",
         *("--method", "fisher", "--labels", "LABELS", *CONTINUOUS),
         name="fisher",
-    ),
-    option(
-        "--similarity label of an outcome",
-        "--label-type continuous; outcome",
-        *("--labels", "LABELS", *CONTINUOUS, "--similarity", "label"),
-        name="--similarity",
-    ),
-    option(
-        "--similarity outcome of classes",
-        "--label-type classes; label; continuous",
-        *("--labels", "LABELS", "--similarity", "outcome"),
     ),
     outcome("ordered: text without an order", AB, "'a'; --label-type ordered,order=", *ORDERED),
     outcome(
@@ -168,11 +144,6 @@ WEIGHTS = [
     weights("negative", [*"11111", "-1"], "line 7; -1; 0 or more"),
     weights("all but one 0", [*"100000"], "1 of the 6; too few; above 0"),
     weights("of too small a sum", ["0.1"] * N, "0.6; above 1", "good.csv"),
-    option(
-        "weights beside pruning",
-        "--max-correlation",
-        *("--method", "variance", "--max-correlation", "0.5", "--sample-weights", "w.tsv"),
-    ),
 ]
 
 # ---------------------------------------------------------------------------- covariates

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.anndata import open_h5ad, read_inside
-from sfs_cli.io.matrix.base import decide
 from tests.contract.io.reading import read_all
 from tests.running import run_here
 
@@ -58,27 +57,6 @@ def edit(path, change):
         change(file)
 
 
-def test_layers_and_raw_are_each_themselves(path, adata):
-    X = adata.X.toarray()
-    np.testing.assert_array_equal(read(path)[1], X)
-    ids, counts, _ = read(path, layer="counts")
-    assert (ids, counts.dtype) == (CELLS, np.float32)
-    np.testing.assert_array_equal(counts, X)
-    np.testing.assert_array_equal(read(path, layer="dense")[1], 3 * X)
-    _, raw, reader = read(path, layer="raw.X")
-    np.testing.assert_array_equal(raw, adata.raw.X.toarray())
-    assert list(reader.column_ids) == GENES
-    assert {"X", "raw", "layers/counts", "layers/dense"} < {*reader.annotations.facts["matrices"]}
-
-
-def test_csc_comes_by_feature(path, adata):
-    ids, values, reader = read(path, layer="by gene", block_bytes=300)
-    told = "rows are samples, by the format (h5ad)"  # as those of AnnData are
-    assert decide(reader, "samples", []) == ("features", told)
-    assert (ids, list(reader.column_ids)) == (GENES[:10], CELLS)
-    np.testing.assert_array_equal(values, 2 * adata.X.toarray().T)
-
-
 @pytest.mark.parametrize("chunks", [(7, 300), (200, 1)])
 def test_dense_chunks_of_any_shape_are_read(tmp_path, chunks):
     X = np.random.default_rng(0).random((200, 300)).astype(np.float32)
@@ -95,16 +73,6 @@ def test_dense_chunks_of_any_shape_are_read(tmp_path, chunks):
     assert reader.fixed_rows == "samples"
     np.testing.assert_array_equal(values, X)
     assert values.flags.c_contiguous
-
-
-def test_annotations_keep_categories_as_strings_and_list_graphs(path):
-    _, _, reader = read(path)
-    obs = reader.annotations.obs.to_pydict()
-    assert obs["type"][:4] == ["B", None, "T", "T"]
-    assert obs["plate"][:2] == ["1", "2"]
-    assert obs["age"] == list(range(40))
-    assert obs["note"][:2] == ["x", None]
-    assert sorted(reader.annotations.graphs) == ["obsp:connectivities", "obsp:dense"]
 
 
 def test_obsp_is_read_with_its_samples(path, adata):

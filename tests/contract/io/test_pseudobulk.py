@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-import sfs_cli as sfs
 from sfs_cli.compute.matrix import Span
 from sfs_cli.errors import InputError
 from sfs_cli.logs import Messages
@@ -92,16 +91,6 @@ def test_annotations_that_are_the_same_in_a_group_stay(cells, tmp_path):
         of = cells.obs[(cells.obs.donor == row.donor) & (cells.obs.cluster == row.cluster)]
         assert {row.condition} == set(of.condition)
         assert {row.age} == set(of.age)
-
-
-def test_a_ranking_is_that_of_the_sums(cells, tmp_path):
-    sums = pseudobulk(cells.to_df(), cells.obs, ["donor"], 10)
-    labels = ["case" if name < "d3" else "control" for name in sums.index]
-    how: dict[str, Any] = {"method": "t-test", "transform": "log2cpm", "dtype": "float64"}
-    expected = sfs.rank(sums, labels=labels, **how).table
-    found = sfs.rank(cells, labels="condition", pseudobulk="donor", **how)
-    pd.testing.assert_frame_equal(found.table, expected)
-    assert cells.var["sfs_rank"].notna().all()
 
 
 @pytest.mark.parametrize(

@@ -69,13 +69,6 @@ def test_what_geo_and_editors_write(write_text, begin, end, name):
     np.testing.assert_array_equal(values, X)
 
 
-def test_the_columns_of_the_samples_by_their_keys(series):
-    obs = opened(series())[0].annotations.obs
-    known = {name: [v if v not in ("", "NA") else None for v in c] for name, c in COLUMNS.items()}
-    assert obs.to_pydict() == known
-    assert read_table(series()).columns == {"": TITLES, **COLUMNS}
-
-
 @pytest.mark.parametrize("titles", [["a", "a", "b"], ["a", "", "b"]])
 def test_titles_that_tell_no_samples_apart_give_way_to_accessions(series, titles):
     reader = opened(series(titles=titles))[0]
@@ -91,18 +84,6 @@ def test_the_end_is_found_wherever_reading_stops(series, before):
     path = series([("description", ["", "", long])])
     assert path.read_bytes().index(b"!series_matrix_table_end") == (1 << 16) - before
     assert opened(path, block_bytes=16)[1] == FEATURES
-
-
-@pytest.mark.parametrize(
-    ("known", "ids"),
-    [
-        ((), TITLES),
-        ([*GSM, *TITLES], TITLES),
-        ([*GSM, *TITLES, *GSM], GSM),
-    ],
-)
-def test_samples_are_named_as_in_other_files(series, known, ids):
-    assert opened(series(), known_samples=known)[0].column_ids == ids
 
 
 @pytest.mark.parametrize("samples", [TITLES, GSM, GSM[1:]])

@@ -139,19 +139,6 @@ def test_a_bad_entry_is_refused(tmp_path, counts, entry, decode_bytes):
     assert str(tmp_path) in str(caught.value.where)
 
 
-@pytest.mark.parametrize("decode_bytes", [HELD, STREAMED])
-@pytest.mark.parametrize("by_cell", [True, False])
-def test_tabs_and_patterns(tmp_path, counts, by_cell, decode_bytes):
-    lines = [line.replace(" ", "\t") for line in entries(counts, by_cell)]
-    path = write(tmp_path, counts, header(counts) + lines)
-    values = read(path, decode_bytes=decode_bytes)[1]
-    np.testing.assert_array_equal(values.T if by_cell else values, counts)
-    lines = [line.rpartition(" ")[0] for line in entries(counts, by_cell)]
-    path = write(tmp_path, counts, header(counts, field="pattern") + lines)
-    values = read(path, decode_bytes=decode_bytes)[1]
-    np.testing.assert_array_equal(values.T if by_cell else values, counts != 0)
-
-
 SYMMETRIC = np.random.default_rng(4).poisson(0.4, (N_CELLS, N_CELLS))
 
 
@@ -259,13 +246,3 @@ def test_the_id_stands_for_a_symbol_that_is_missing(tmp_path, counts):
     assert reader.notes == [
         "features are named by their symbols, or by the id where that is missing"
     ]
-
-
-def test_fields_after_those_that_are_read_may_be_missing(tmp_path, counts):
-    write(tmp_path, counts)
-    path = tmp_path / "features.tsv"
-    first, rest = path.read_text().split("\n", 1)
-    path.write_text(f"{first}\tchr1\t10\t20\n{rest}")
-    path = tmp_path / "barcodes.tsv"
-    path.write_text(path.read_text().replace("\n", "\tgood\n", 1))
-    np.testing.assert_array_equal(read(tmp_path)[1].T, counts)

@@ -120,12 +120,6 @@ def test_formulas_that_no_program_has_computed_are_refused(tmp_path, program):
         matrix_of(path)
 
 
-def test_formulas_with_values_are_values(tmp_path):
-    rows = [["id", "s1", "s2"], ["g1", 1.5, "#NUM!"], ["g2", 2.5, 3]]
-    values = matrix_of(write(tmp_path / "m.xlsx", {"a": rows}))[2]
-    np.testing.assert_array_equal(values, [[1.5, np.nan], [2.5, 3]])
-
-
 def test_the_first_sheet_is_the_matrix_and_others_are_named(tmp_path):
     two = {"Empty": [], "One": [["id", "s1"], ["g1", 1]], "Two": [["id", "s1"], ["g2", 2]]}
     path = write(tmp_path / "m.xlsx", two)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -82,13 +81,6 @@ def test_what_depends_on_the_default_method_is_checked_once_it_is_known() -> Non
     assert "--given has no effect with --method f-test" in started.for_samples(10_001).left_out
 
 
-def test_labels_of_another_method_are_not_those_of_the_ranking(study: Path, tmp_path: Path) -> None:
-    words = ["--labels", study / "labels.tsv", "--method", "spec", "--also", "relieff"]
-    sfs("rank", study / "m.csv", *words, "--out", tmp_path)
-    assert not json.loads((tmp_path / "run.json").read_text())["labels"]["used"]
-    assert "ranked without labels" in (tmp_path / "report.html").read_text()
-
-
 def test_what_does_not_go_together() -> None:
     with pytest.raises(UsageError, match="beside none"):
         RankConfig("m.csv", labels="l.tsv", method="f-test", also=("none", "spec"))
@@ -98,9 +90,3 @@ def test_what_does_not_go_together() -> None:
         RankConfig("m.csv", method="spec", also=("variance",), batch="b.tsv:b")
     with pytest.raises(UsageError, match="--source"):
         RankConfig("m.csv", method="spec", also=("variance",), source=parse_sources(["x=target:"]))
-
-
-def test_a_method_of_another_program_has_one_of_ours_beside_it() -> None:
-    with pytest.raises(UsageError) as told:
-        RankConfig("m.csv", labels="l.tsv", method="DESeq2")
-    assert "did you mean f-test with --voom?" in str(told.value.hint)

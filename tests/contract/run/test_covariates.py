@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from sfs_cli import RankConfig
-from sfs_cli.compute.matrix import Ids
-from sfs_cli.io.knowledge.sample_columns import read_covariates
 from sfs_cli.logs import Messages
 from sfs_cli.options import parse_source
 from sfs_cli.workflow.rank import RankResult, rank
@@ -142,28 +139,6 @@ def test_the_record_says_what_was_taken_out_and_how_much_it_explained(study, cap
     assert same.out.encode() == (study / "out" / "ranking.tsv").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("texts", "kind"),
-    [
-        (["31.5", "NA", "47"], "numeric"),
-        (["31.5", "old", "47"], "categorical"),
-    ],
-)
-def test_text_annotations_are_taken_as_in_a_table(tmp_path, texts, kind):
-    ids = ["s1", "s2", "s3"]
-    rows = "".join(f"{i}\t{t}\n" for i, t in zip(ids, texts))
-    (tmp_path / "c.tsv").write_text("sample\tage\n" + rows)
-    in_table = read_covariates(f"{tmp_path / 'c.tsv'}:age", "adjust")[0]
-    obs = pa.table({"age": pa.array([None if t == "NA" else t for t in texts])})
-    in_matrix = read_covariates("obs:age", "adjust", "x.gct", Ids([], ids, obs))[0]
-    assert in_matrix.kind == in_table.kind == kind
-    assert in_matrix.values == in_table.values
-    categories = pa.table({"age": obs["age"].dictionary_encode()})
-    assert read_covariates("obs:age", "adjust", "x.h5ad", Ids([], ids, categories))[0].kind == (
-        "categorical"
-    )
-
-
 def test_annotations_of_an_h5ad_and_of_its_store(study, sfs):
     data = annotated(values().T, [f"g{i}" for i in range(M)], SAMPLES)
     data.obs["batch"], data.obs["age"] = BATCH, age()
@@ -199,19 +174,6 @@ def test_a_sparse_matrix_is_adjusted_as_a_dense_one(study):
         dense, sparse = (ranked(f"{name}.h5ad", **options).ranking for name in ("dense", "sparse"))
         assert list(dense.feature) == list(sparse.feature)
         np.testing.assert_allclose(dense.score, sparse.score, rtol=1e-10)
-
-
-def test_samples_without_a_value_are_left_out_if_that_is_asked(study):
-    rows = (study / "c.tsv").read_text().splitlines(keepends=True)
-    rows = [row.replace("b1", "NA") if row.startswith("s4\t") else row for row in rows]
-    (study / "c.tsv").write_text("".join(row for row in rows if not row.startswith("s7\t")))
-    result = ranked("x.csv", method="variance", adjust=("c.tsv:batch",), samples="intersect")
-    assert result.facts["input"]["n_samples"] == N - 2
-    used = [i for i in range(N) if i not in (4, 7)]
-    X = oracle.adjusted(values()[:, used], oracle.design([BATCH[i] for i in used]))
-    expected = X.var(axis=1, ddof=1)
-    found = dict(zip(result.ranking.feature, result.ranking.score))
-    np.testing.assert_allclose([found[f"g{i}"] for i in range(M)], expected, rtol=1e-10)
 
 
 def test_warnings_of_covariates_that_are_not_what_they_seem(study):
@@ -254,18 +216,6 @@ def test_covariates_that_explain_classes(study):
     messages = Messages(-1)
     rank(RankConfig("x.csv", method="fisher", labels="d.tsv:class", adjust=("d.tsv:z",)), messages)
     assert any("explain class z completely" in text for text in messages.warnings)
-
-
-def test_a_feature_that_covariates_explain_says_so(study):
-    X = values()
-    X[7] = 100 + 2 * age()
-    X[9] = 4
-    write(study / "y.csv", X)
-    result = rank(RankConfig("y.csv", method="spec", similarity="rbf", adjust=("c.tsv:age",)))
-    status = dict(zip(result.ranking.feature, result.ranking.status))
-    assert status["g7"] == "explained by covariates"
-    assert status["g9"] == "constant"
-    assert result.facts["input"]["left_out"] == {"explained by covariates": 1}
 
 
 def test_a_given_graph_is_not_adjusted_and_the_run_says_so(study):

@@ -115,13 +115,3 @@ def test_record_page_and_selection_say_so(tmp_path: Path, sfs: Sfs) -> None:
     assert "[depth]" in page
     chosen = sfs("select", str(out), "--fdr", "0.05", code=0)
     assert "library size (depth) confounds the test" in chosen.err
-
-
-def test_values_that_are_no_counts_are_not_measured(tmp_path: Path, sfs: Sfs) -> None:
-    rng = np.random.default_rng(1)
-    X = rng.normal(8, 1, (M, N)) + rng.normal(0, 1, N)  # as after a bad normalization
-    out = tmp_path / "r"
-    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * (N // 2))
-    words = ["--method", "f-test", "--labels", labels, "--out", str(out)]
-    sfs("rank", write_table(tmp_path / "x.csv", X), *words)
-    assert "depth" not in json.loads((out / "run.json").read_text())["significance"]

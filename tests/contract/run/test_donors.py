@@ -104,15 +104,6 @@ def test_p_values_of_samples_that_depend_on_each_other_are_warned_of(tmp_path):
     assert "not independent" in "".join(log.warnings)
 
 
-def test_one_sample_of_each_donor_is_no_reason_to_warn(tmp_path):
-    study(tmp_path)
-    alone = write_labels(tmp_path / "d.tsv", [f"d{i}" for i in range(DONORS * EACH)])
-    log = Messages(-1)
-    config = RankConfig(str(tmp_path / "x.csv"), "f-test", labels=str(tmp_path / "y.tsv"))
-    run_rank(RankConfig(config.matrix, "f-test", labels=config.labels, donors=alone), log)
-    assert not log.warnings
-
-
 PATIENTS, GENES = 12, 400
 
 

@@ -184,31 +184,6 @@ def test_lists_of_chosen_features_may_leak_and_that_is_said(tmp_path, capfd):
         assert ("the accuracy is leaky" in capfd.readouterr().err) == told
 
 
-def test_a_short_list_is_judged_whole_beside_others_of_its_length(tmp_path, capfd):
-    given, count = study(tmp_path, *planted()), 4
-    (tmp_path / "mine.txt").write_text("".join(f"g{i}\n" for i in range(count)))
-    config = EvaluateConfig(
-        **given, list_=str(tmp_path / "mine.txt"), method="variance", repeats=1, splits=3
-    )
-    judge.run(config, Messages(0))
-    said = capfd.readouterr().err
-    for name in ("mine (given)", "variance (in folds)", "random genes (in folds)"):
-        assert f"{name}, {count} features: balanced accuracy" in said
-    assert any(name in said for name in ("between variance and mine", "between mine and variance"))
-
-
-def test_a_verdict_for_a_list_that_may_have_seen_the_test_samples_says_so(tmp_path, capfd):
-    options = study(tmp_path, *planted())
-    (tmp_path / "mine.txt").write_text("g0\ng1\ng2\ng3\ng4\n")
-    asked = {"method": "variance", "list_": str(tmp_path / "mine.txt"), "lengths": "5"}
-    judge.run(EvaluateConfig(**options | asked, splits=3, repeats=2), Messages(0))
-    said = [line for line in capfd.readouterr().err.splitlines() if " is better than " in line]
-    assert said
-    doubt = "; this says nothing if mine was ranked on samples of this matrix"
-    assert {line.startswith("mine ") for line in said} == {True}
-    assert {line.endswith(doubt) for line in said} == {True}
-
-
 def test_ids_of_lists_and_sets_that_are_mostly_others_are_told(tmp_path):
     options = study(tmp_path, *planted())
     ids = [line.partition(",")[0] for line in (tmp_path / "x.csv").read_text().splitlines()[1:]]

@@ -13,8 +13,6 @@ from sfs_cli.errors import UsageError
 from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.options.files import load
 from sfs_cli.workflow.rank import RankResult, rank
-from tests.cli.shard_study import sfs
-from tests.contract.numbers.commands import facts
 from tests.making import names, write_labels, write_table
 from tests.unit.options.making import DEFAULTS, configured
 
@@ -110,21 +108,6 @@ def test_include_is_any_and_exclude_is_stronger(folder: Path, tmp_path: Path) ->
         *("g5", "g10", "g11", "g12", "g14"),
     }
     assert set(reasons.values()) == {"excluded", "not included"}
-
-
-def test_the_record_and_the_report_say_how_many(folder: Path, tmp_path: Path) -> None:
-    given = ("--similarity", "rbf", "--exclude", "^MT-", "--min-samples", "3")
-    sfs("rank", folder / "x.csv", *given, "--out", tmp_path / "out")
-    record = facts(tmp_path / "out")
-    counted = {"excluded": 6, "in too few samples": 2}
-    assert record["input"]["left_out"] == counted
-    assert record["result"]["unscored"] == counted
-    assert record["input"]["n_features"] == M
-    assert record["config"]["exclude"] == ["^MT-"]
-    report = (tmp_path / "out" / "report.html").read_text()
-    assert "6 excluded, 2 in too few samples" in report
-    assert "8 features were left out." in report
-    assert "could not be scored" not in report
 
 
 def test_lists_and_patterns_of_a_file_of_options(

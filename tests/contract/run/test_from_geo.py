@@ -11,9 +11,6 @@ import pandas as pd
 import pytest
 
 import sfs_cli
-from sfs_cli.compute.matrix import Ids
-from sfs_cli.run.annotations import groupings
-from sfs_cli.store.matrix import HeldMatrix
 from tests.making import annotated, names, series_matrix
 
 M, N = 90, 16
@@ -91,16 +88,6 @@ def test_inspect_lists_the_columns_of_the_samples_of_any_format(study, sfs):
     assert (
         "obs:type                      2 values: T, B; 1 missing\n" in sfs("inspect", "x.h5ad").out
     )
-
-
-def test_columns_that_look_like_batches_are_found_by_title_or_accession(study, X):
-    found = [
-        [(each.spec, each.codes.tolist()) for each in groupings(matrix, spec=f"{SERIES}:tissue")]
-        for ids in (TITLES, [f"GSM{i + 1}" for i in range(N)])
-        for matrix in [HeldMatrix(X, Ids(PROBES, ids))]
-    ]
-    assert [spec for spec, _ in found[0]] == [f"{SERIES}:scan batch"]  # not the labels
-    assert found[0] == found[1]
 
 
 def test_a_column_of_a_workbook_needs_no_name_of_its_sheet(study, sfs):

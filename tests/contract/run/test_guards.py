@@ -325,31 +325,12 @@ def test_raw_values_are_told_of_by_every_command_that_uses_them(
             assert done.err.count("look like raw counts") == (told and not more)
 
 
-def test_values_of_samples_that_are_left_out_are_not_looked_at(
-    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    values = rng.normal(6, 1, (60, 13))
-    values[:, 12] = rng.gamma(2, 20_000, 60)  # as lengths of genes
-    table = write_table(tmp_path / "m.csv", values)
-    labels = write_labels(tmp_path / "y.tsv", ["a", "b"] * 6)
-    words = ["rank", table, "--method", "f-test", "--labels", labels, "--samples", "intersect"]
-    assert not told_of("raw-values", words, capfd)
-
-
 def test_dates_among_symbols_beside_the_ids_are_warned_of(tmp_path, sfs):
     rows = "p0\tTP53\t0\t4\t9\np1\t2-Sep\t1\t1\t8\n"
     for column, told in (("Gene symbol", True), ("Description", False)):
         (tmp_path / "m.tsv").write_text(f"id\t{column}\ts1\ts2\ts3\n{rows}")
         done = sfs("rank", str(tmp_path / "m.tsv"), "--method", "variance")
         assert ("1 feature (2-Sep)" in done.err) == told
-
-
-def test_dates_among_the_features_that_take_part_are_warned_of(tmp_path: Path, sfs: Sfs) -> None:
-    rows = "p0\t0\t4\t9\np1\t3\t1\t8\n2-Sep\t1\t1\t8\n"
-    (tmp_path / "m.tsv").write_text(f"id\ts1\ts2\ts3\n{rows}")
-    for more, told in (((), True), (("--exclude", "^2-Sep$"), False)):
-        done = sfs("rank", tmp_path / "m.tsv", "--method", "variance", *more)
-        assert ("1 feature (2-Sep) has dates" in done.err) == told
 
 
 def test_classes_are_those_of_the_samples_that_are_used(tmp_path: Path, sfs: Sfs) -> None:

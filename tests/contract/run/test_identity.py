@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfs_cli.run.identity import Identity, identity_of, same_matrix
 from tests.making import annotated, write_labels, write_table
 from tests.running import run_here
 
@@ -118,11 +117,3 @@ def test_lists_of_a_matrix_and_of_its_store_are_of_one(
         assert evaluated(one, other) is same, (one, other)
         assert aggregated(one, other) is same, (one, other)
     assert aggregated("x.csv", "x.parquet") is None
-
-
-def test_dots_in_names_of_files_are_no_formats() -> None:
-    def matrix(path: str, digest: str) -> Identity:
-        return identity_of([{"role": "matrix", "path": path, "sha256": digest}])
-
-    assert same_matrix(matrix("brca.v1.csv", "1"), matrix("luad.v2.csv", "2")) is False
-    assert same_matrix(matrix("brca.csv.gz", "1"), matrix("luad.csv", "2")) is None

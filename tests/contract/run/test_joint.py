@@ -101,12 +101,6 @@ def test_scores_are_those_of_one_file_on_the_fused_similarity(method, options, t
     assert len(found) == M + K
 
 
-def test_the_target_makes_the_graph_as_without_other_features():
-    """Scores of genes do not change where miRNAs are ranked, too: phi2 is free of units."""
-    alone, both = scores(made(rank_sources=None)), scores(made())
-    np.testing.assert_allclose(both[alone.index], alone, rtol=1e-10)
-
-
 def test_each_source_has_its_own_transformation(tmp_path):
     sources = ("x=target:", "m=profile:counts.csv,transform=cpm,log1p,similarity=knn")
     found = scores(made(*sources, transform="quantile"))
@@ -263,12 +257,6 @@ def test_filters_covariates_and_folds_take_features_of_all(sfs):
 def test_what_cannot_be_ranked_together_is_refused(sources, options, expected):
     with pytest.raises(errors.SfsError, match=expected):
         made(*sources, **options)
-
-
-def test_samples_that_a_source_lacks_can_be_left_out():
-    found = made("mirna=profile:few.csv", samples="intersect")
-    assert found.facts["input"]["n_samples"] == 20
-    assert found.ranking.n_scored == M + K - 1
 
 
 def test_gaps_of_a_source_are_dealt_with_as_it_says():

@@ -558,18 +558,6 @@ def test_donors_of_one_class_are_told_of_once(capfd: pytest.CaptureFixture[str])
     assert not warnings_of(words, capfd, "batch")
 
 
-def test_a_sample_that_labels_name_is_one(capfd: pytest.CaptureFixture[str]) -> None:
-    table = logarithms()
-    table["P-Val"] = table["s0"] + np.arange(200) / 200
-    table.to_csv("x.csv")
-    labels = pd.Series([*CLASSES, "b"], [*table], name="class").rename_axis("sample")
-    labels.to_csv("y.csv")
-    assert not warnings_of(["rank", "x.csv", *TEST], capfd, "columns")
-    pd.read_csv("y.csv").head(24).to_csv("y.csv", index=False)
-    done = run_here(["rank", "x.csv", *TEST], capfd)
-    assert "annotations, not values: P-Val (name)" in done.err
-
-
 def test_a_table_of_patients_may_have_their_age(capfd: pytest.CaptureFixture[str]) -> None:
     """Names tell of a table of genes alone; also no gene is called like a sum or a class."""
     table = logarithms().iloc[:12].set_axis(["age", "sex", "bmi", *GENES[3:12]])
@@ -598,15 +586,6 @@ def test_ratios_to_the_middle_of_each_feature_are_no_logarithms() -> None:
     assert like_logarithms(np.log2(table.to_numpy())) is not None
     for middle in (table.mean(axis=1), table.median(axis=1)):
         assert like_logarithms(table.div(middle, axis=0).to_numpy()) is None
-
-
-def test_presence_of_a_gene_that_follows_the_classes_is_a_finding(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    values = np.random.default_rng(3).integers(0, 2, (200, 24))
-    values[7] = [int(name == "b") for name in CLASSES]
-    pd.DataFrame(values, GENES[:200], SAMPLES).to_csv("x.csv")
-    assert not warnings_of(["rank", "x.csv", *TEST], capfd, "columns")
 
 
 def test_what_censored_names_is_no_feature(capfd: pytest.CaptureFixture[str]) -> None:

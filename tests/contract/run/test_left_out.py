@@ -14,7 +14,6 @@ from sfs_cli.sklearn import Selector
 from tests.making_commands import AB, good, labels, text
 from tests.running import Finished, run_here
 
-LEFT_OUT = "--select and --similarity have no effect with --method f-test: they are left out"
 SHARED = """labels: labels.tsv
 method: {}
 select: 4
@@ -37,29 +36,6 @@ def sfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         return done
 
     return command
-
-
-@pytest.mark.parametrize("method", ["spec", "mrsf", "f-test"])
-def test_the_same_options_go_through_a_loop_over_methods(sfs, method):
-    common = ("--labels", "labels.tsv", "--similarity", "knn,neighbors=2", "--select", "4")
-    words = ("rank", "good.csv", *common, "--pvalues", "moments", "--method", method)
-    err = sfs(*words, "--out", "out").err
-    unused = "--labels labels.tsv has no effect on the ranking"
-    assert (unused in err) == (method != "f-test")
-    lines = [line for line in err.splitlines() if "no effect" in line]
-    assert len([line for line in lines if unused not in line]) == 1
-    record = json.loads(Path("out/run.json").read_text())
-    warned = [each for each in record["warnings"] if "no effect" in each]
-    (told,) = [each for each in warned if unused not in each]
-    assert told in Path("out/report.html").read_text()
-    if method == "f-test":
-        assert told == LEFT_OUT
-    taken = {"spec": "pvalues similarity", "mrsf": "select similarity", "f-test": "pvalues"}[method]
-    options = {*record["config"]} & {"select", "pvalues", "similarity"}
-    assert options == {*taken.split()}
-    again = sfs("rank", "--config", "out/run.json", "--out", "again")
-    assert "no effect" not in again.err.replace(unused, "")
-    assert Path("again/ranking.tsv").read_bytes() == Path("out/ranking.tsv").read_bytes()
 
 
 @pytest.mark.parametrize("command", ["rank", "shard init plan --shards 2", "evaluate"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,20 +12,6 @@ from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.workflow.rank import rank
 from tests.making import write_labels, write_parquet
-from tests.places import REFERENCES
-
-REFERENCE = REFERENCES / "moderated.json"
-ANALYSIS = json.loads(REFERENCE.read_text(encoding="utf-8"))["analysis"]
-
-
-def of_limma(folder: Path) -> dict[str, Any]:
-    """The values that limma's numbers are of, in files."""
-    y, groups = (np.array(ANALYSIS[name], np.float64) for name in ("y", "groups"))
-    return {
-        "matrix": write_parquet(folder / "x.parquet", y),
-        "labels": write_labels(folder / "y.tsv", groups.astype(int).tolist()),
-        "dtype": "float64",
-    }
 
 
 def columns(config: RankConfig, log: Messages | None = None) -> dict[str, np.ndarray]:
@@ -36,16 +20,6 @@ def columns(config: RankConfig, log: Messages | None = None) -> dict[str, np.nda
     back = np.argsort(found.ranking.order)
     extra = {name: np.asarray(each)[back] for name, each in found.ranking.extra.items()}
     return extra | {"score": found.ranking.score[back]}
-
-
-@pytest.mark.parametrize("method", ["t-test", "f-test"])
-def test_statistics_and_p_values_are_those_of_limma(tmp_path: Path, method: str) -> None:
-    found = columns(RankConfig(**of_limma(tmp_path), method=method, moderate="yes"))
-    t = np.array(ANALYSIS["plain"]["t"], np.float64)
-    expected = np.abs(t) if method == "t-test" else t**2
-    np.testing.assert_allclose(found["score"], expected, rtol=1e-7)
-    np.testing.assert_allclose(found["p_value"], np.array(ANALYSIS["plain"]["p"], float), rtol=1e-6)
-    np.testing.assert_array_equal(np.sign(found["mean_difference"]), np.sign(t))
 
 
 def test_few_samples_are_moderated_by_default_and_told(tmp_path: Path) -> None:
@@ -107,18 +81,6 @@ def test_variances_of_zero_in_most_features_are_told(tmp_path: Path) -> None:
         found = rank(RankConfig(**options, method="t-test", moderate="yes"), Messages(-1))
         text = f"{still} of 20 features vary by the labels alone"
         assert any(text in each for each in found.warnings) == told
-
-
-def test_a_member_ranks_as_it_does_alone(tmp_path: Path) -> None:
-    options = of_limma(tmp_path)
-    alone = rank(RankConfig(**options, method="t-test"), Messages(-1))
-    assert alone.config.moderate == "yes"  # the samples are few
-    both = RankConfig(**options, method="kogs", members=("t-test", "variance"))
-    found = rank(both, Messages(-1))
-    place = np.empty(len(alone.ranking.order), int)
-    place[alone.ranking.order] = np.arange(1, len(place) + 1)
-    of_member = np.asarray(found.ranking.extra["rank_t-test"])
-    np.testing.assert_array_equal(of_member, place[found.ranking.order])
 
 
 def test_features_that_are_all_constant_are_refused_as_such(tmp_path: Path) -> None:

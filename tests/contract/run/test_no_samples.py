@@ -146,18 +146,6 @@ def test_sums_are_found_beside_what_stands_with_them(tmp_path: Path, sfs: Sfs) -
     assert "Gesamt (it is the sum of the other columns); Abweichung (it stands beside" in done.err
 
 
-def test_rows_are_not_asked_about_where_a_sample_is_copied(tmp_path: Path, sfs: Sfs) -> None:
-    table, rows = np.log1p(counts()), "if the samples are in rows, give --rows samples"
-    for name, column, told in (
-        ("sum", table.sum(axis=1), True),
-        ("S9.bam", table["S1.bam"], False),
-    ):
-        given = write(table.assign(**{name: column}), tmp_path, "csv")
-        done = sfs("rank", *given, "--method", "variance")
-        assert f"{name} (" in done.err
-        assert (rows in done.err) == told
-
-
 def test_columns_by_scale_alone(rng: np.random.Generator) -> None:
     table = counts()
     table["width_of_it"] = rng.integers(200, 12_000, len(table))

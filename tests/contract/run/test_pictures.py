@@ -18,7 +18,7 @@ from sfs_cli.options import RankConfig, parse_source
 from sfs_cli.run import pictures as of_run
 from sfs_cli.run.pictures import Pictures
 from sfs_cli.workflow.rank import RankResult, rank, run
-from tests.making import names, write_labels, write_table
+from tests.making import write_labels, write_table
 
 N, M = 24, 90
 
@@ -102,18 +102,6 @@ def test_classes_that_lie_together_are_told_of() -> None:
         assert of_run.classes_together(np.array(few)) == []
 
 
-def test_eigenvalues_without_a_gap_are_all_that_is_told_of(tmp_path: Path) -> None:
-    X = np.random.default_rng(24).normal(size=(50, 24))
-    write_table(tmp_path / "x.csv", X, names("g", 50), names("s", 24))
-    config = RankConfig(
-        matrix=str(tmp_path / "x.csv"), method="spec", similarity="rbf", out=str(tmp_path / "out")
-    )
-    run(config, Messages(verbosity=-1))
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "No groups are seen" not in page
-    assert "The eigenvalues of the sample graph show no clear number of groups" in page
-
-
 def test_labels_that_the_method_needs_come_first_in_the_order(folder: Path, tmp_path: Path) -> None:
     found = pictures(folder, tmp_path, **BY_CLASS)
     assert found.sentences == []
@@ -146,28 +134,6 @@ def test_of_many_classes_a_strip_has_those_with_the_highest_medians() -> None:
     part = of_run.strips(np.arange(30.0)[None], ["a"], samples)
     assert [k for k, *_ in part.facts["strips"][0]["groups"]] == [*range(29, 19, -1)]
     assert "Of 30 classes the 10 with the highest medians." in part.text
-
-
-def test_without_labels_a_reader_of_the_screen_hears_the_median() -> None:
-    (strip,) = of_run.strips(np.array([[3.0, 1.0, 8.0]]), ["a"], of_run.Samples(3)).facts["strips"]
-    assert strip["points"].tolist() == [[0, 1], [50, 3], [100, 8]]
-    assert strip["described"] == "Sorted values, median 3.000."
-
-
-def test_an_outcome_orders_the_samples(folder: Path, tmp_path: Path) -> None:
-    options = BY_CLASS | {"labels": "ages.tsv", "label_type": "continuous"}
-    found = pictures(folder, tmp_path, **options)
-    assert (np.diff(facts(found)["codes"]) >= 0).all()
-    assert facts(found)["outcome"] == (20, 43)
-    assert facts(found, 1)["strips"][0]["points"].shape == (N, 2)
-    assert found.plane is not None
-    assert "they follow the outcome better here" in found.plane.text
-
-
-def test_levels_of_an_outcome_are_of_its_range() -> None:
-    outcome = np.array([1.0, np.nan, 3.0, 2.0, 5.0])
-    assert of_run.levels_of(outcome).tolist() == [0, -1, 3, 1, 6]
-    assert of_run.Samples(5, outcome=outcome).looks(None)["outcome"] == (1, 5)
 
 
 def test_the_plane_is_that_of_the_graph_where_it_tells_samples_apart(

@@ -114,6 +114,15 @@ def repeated_counts(rng: Rng) -> None:
     write_values(bulk(rng), genes=[f"g{i // 2}" for i in range(M)])
 
 
+def sheets(rng: Rng) -> None:
+    """A workbook of the values and the samples, whose table has the patients, too."""
+    pytest.importorskip("xlsxwriter")
+    samples = pd.DataFrame({"status": HALVES, "patient": np.arange(N) // 2}, SAMPLES)
+    with pd.ExcelWriter("x.xlsx") as book:
+        pd.DataFrame(logs(rng), GENES, SAMPLES).to_excel(book, sheet_name="values")
+        samples.to_excel(book, sheet_name="Samples", index_label="sample")
+
+
 def few_missing(rng: Rng) -> None:
     values = logs(rng)
     values[3, 4] = np.nan
@@ -264,6 +273,10 @@ CASES: dict[Callable[[Rng], None], tuple[str, str]] = {
     intensities: ("x.csv", "--transform floor:20,log2"),
     repeated: ("x.csv", "--collapse highest-mean"),
     repeated_counts: ("x.csv", "--transform cpm,log1p --collapse sum"),
+    sheets: (
+        "x.xlsx",
+        "--labels x.xlsx:Samples:status --method t-test --block x.xlsx:Samples:patient",
+    ),
     few_missing: ("x.csv", "--missing drop"),
     many_missing: ("x.csv", "--missing mean"),
     some_labels: ("x.csv --labels d.tsv:group", "--samples intersect"),
@@ -280,7 +293,7 @@ CASES: dict[Callable[[Rng], None], tuple[str, str]] = {
         "--labels obs:condition --pseudobulk donor --method t-test --min-cells 8 "
         "--transform log2cpm",
     ),
-    scaled: ("x.h5ad", "--labels obs:condition --layer raw.X"),
+    scaled: ("x.h5ad", "--labels obs:condition --layer raw.X --markers wilcoxon"),
     tissue: ("x.h5ad", "--spatial"),
     tissue_with_layers: ("x.h5ad", "--spatial --layer counts"),
     several: (
@@ -316,6 +329,17 @@ def test_the_last_lines_are_the_proposal_and_what_else_is_possible(
     *_, others, following = run_here(["inspect", "my data.csv"], capfd).out.splitlines()
     assert others == "others: labels.tsv:sex"
     assert following == f"next: {proposal(['my data.csv'], capfd)['next_command']}"
+
+
+def test_raw_values_are_advised_of_once(
+    rng: Rng, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pairs_of_counts(rng)
+    facts = proposal(["x.csv"], capfd)
+    (told,) = [text for text in facts["warnings"] if "raw counts" in text]
+    assert "--" not in told
+    assert "--voom" in facts["next_command"]
 
 
 def test_events_in_use_are_no_other_labels(

@@ -95,16 +95,6 @@ def test_files_of_samples_become_one_matrix(program: str, sfs: Sfs, tmp_path: Pa
         assert "__no_feature" in done.err
 
 
-def test_another_column(sfs: Sfs, tmp_path: Path) -> None:
-    paths = [salmon(tmp_path, name, COUNTS[name]) for name in SAMPLES]
-    sfs("convert", *paths, tmp_path / "c.store", "--column", "TPM")
-    found = values(tmp_path / "c.store")
-    pd.testing.assert_frame_equal(found, COUNTS * 2.5, check_dtype=False)
-    paths = [star(tmp_path, name, COUNTS[name]) for name in SAMPLES]
-    sfs("convert", *paths, tmp_path / "s.store", "--column", "forward")
-    pd.testing.assert_frame_equal(values(tmp_path / "s.store"), COUNTS // 9, check_dtype=False)
-
-
 LAYOUTS = {
     "salmon": (salmon, "*/quant.sf"),
     "kallisto": (kallisto, "*/abundance.tsv"),

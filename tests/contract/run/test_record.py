@@ -12,9 +12,7 @@ from sfs_cli import parts
 from sfs_cli.catalog import METHODS
 from sfs_cli.logs import Messages
 from sfs_cli.options import RankConfig, parse_source
-from sfs_cli.options.aggregate import AggregateConfig
 from sfs_cli.provenance import KEYS
-from sfs_cli.workflow import aggregate
 from sfs_cli.workflow.rank import run
 from tests.making_commands import EXISTS
 from tests.running import run_here
@@ -50,16 +48,6 @@ def test_run_json_is_what_its_schema_says(
     record = json.loads((out / "run.json").read_text())
     check(record, "rank")
     assert {*KEYS["rank"], *parts.FACTS} <= set(record)
-
-
-def test_the_record_of_an_aggregate_is_what_its_schema_says(tmp_path: Path) -> None:
-    lists = [tmp_path / "a.tsv", tmp_path / "b.tsv"]
-    for path, order in zip(lists, ("xyz", "zxy")):
-        path.write_text("feature\trank\n" + "".join(f"{c}\t{i}\n" for i, c in enumerate(order, 1)))
-    out = tmp_path / "out"
-    config = AggregateConfig(tuple(map(str, lists)), out=str(out))
-    aggregate.run(config, Messages(-1))
-    check(json.loads((out / "run.json").read_text()), "aggregate")
 
 
 @pytest.fixture

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from sfs_cli.evaluation.classify import (
-    CLASSIFIERS,
-    NEIGHBORS,
     accuracies,
     folds_of,
     standard_error,
     standardized,
 )
-from tests.oracles import evaluate as twin
 
 
 def study(seed: int = 0, n: int = 40, m: int = 12) -> tuple[np.ndarray, np.ndarray]:
@@ -25,34 +18,6 @@ def study(seed: int = 0, n: int = 40, m: int = 12) -> tuple[np.ndarray, np.ndarr
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     return rng.normal(5, 1, (n, m)) + 0.7 * np.eye(3, m)[y], y
-
-
-def test_features_are_scaled_by_training_samples_alone():
-    X, _ = study()
-    train = np.arange(0, 40, 2)
-    X[train, 3] = 7.1  # says nothing among them, although test samples differ
-    found = standardized(X.T, train)
-    np.testing.assert_allclose(found, twin.scaled(X, train.tolist()).T, rtol=1e-12, atol=1e-12)
-    assert not found[3].any()
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_classifiers_guess_as_those_of_scikit_learn(seed):
-    X, y = study(seed)
-    for fold in folds_of(y, 4, 2, seed):
-        Z = standardized(X.T, fold.train)
-        found = accuracies(Z.T, y, fold.train, fold.test)
-        products = accuracies(Z.T @ Z, y, fold.train, fold.test, products=True)
-        np.testing.assert_array_equal(found, products)
-        scaler = StandardScaler().fit(X[fold.train])
-        models = [KNeighborsClassifier(k) for k in NEIGHBORS.values()] + [SVC(kernel="linear")]
-        assert len(found) == len(CLASSIFIERS) == len(models)
-        for (plain, balanced), model in zip(found, models):
-            model.fit(scaler.transform(X[fold.train]), y[fold.train])
-            guess = model.predict(scaler.transform(X[fold.test]))
-            assert plain == pytest.approx(np.mean(guess == y[fold.test]), abs=1e-12)
-            wanted = balanced_accuracy_score(y[fold.test], guess)
-            assert balanced == pytest.approx(wanted, abs=1e-12)
 
 
 def test_fewer_training_samples_than_neighbors():

@@ -9,7 +9,6 @@ from sfs_cli.graph.distances import median_bandwidth, squared_distances
 from sfs_cli.graph.kinds import diffusion_similarity
 from sfs_cli.graph.neighbors import knn_similarity, nearest_in_panel
 from sfs_cli.graph.similarity import SparseSimilarity
-from tests.oracles import similarities
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -18,20 +17,6 @@ def knn(X: np.ndarray, k: int) -> SparseSimilarity:
     Z = X - X.mean(axis=0)
     d2 = squared_distances(Z @ Z.T)
     return knn_similarity(*nearest_in_panel(d2, 0, k), median_bandwidth(d2))
-
-
-@pytest.mark.parametrize("beta", [0.01, 1.7, 3000.0])
-def test_diffusion_equals_the_twin(random: Data, beta: float) -> None:
-    X, _ = random
-    S = diffusion_similarity(knn(X, 4), beta).matrix
-    np.testing.assert_array_equal(S, S.T)
-    np.testing.assert_allclose(S, similarities.diffusion(X, 4, beta), rtol=1e-10, atol=1e-12)
-
-
-def test_diffusion_times_add_up(random: Data) -> None:
-    graph = knn(random[0], 5)
-    parts = [diffusion_similarity(graph, beta).matrix for beta in (0.7, 1.1, 1.8)]
-    np.testing.assert_allclose(parts[0] @ parts[1], parts[2], rtol=1e-12)
 
 
 def test_diffusion_keeps_the_stationary_vector_and_is_never_negative(random: Data) -> None:

@@ -10,20 +10,10 @@ from sfs_cli.graph.neighbors import knn_lengths, nearest_in_panel
 from sfs_cli.graph.similarity import DenseSimilarity
 from tests.oracles import similarities
 
-Data = tuple[np.ndarray, np.ndarray]
-
 
 def geodesic(X: np.ndarray, k: int) -> DenseSimilarity:
     Z = X - X.mean(axis=0)
     return geodesic_similarity(knn_lengths(*nearest_in_panel(squared_distances(Z @ Z.T), 0, k)))
-
-
-def test_geodesic_equals_the_twin_on_random_data(random: Data) -> None:
-    X, _ = random
-    S = geodesic(X, 3).matrix
-    np.testing.assert_array_equal(S, S.T)
-    np.testing.assert_array_equal(S.diagonal(), 1.0)
-    np.testing.assert_allclose(S, similarities.geodesic(X, 3), rtol=1e-10)
 
 
 def test_components_are_not_similar_and_do_not_enter_the_bandwidth() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ortho_group
 
 from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import (
@@ -27,17 +26,6 @@ def centred_gram(X: np.ndarray) -> np.ndarray:
 
 def distances_of(X: np.ndarray) -> np.ndarray:
     return squared_distances(centred_gram(X))
-
-
-def assert_symmetric_with_unit_diagonal(S: np.ndarray) -> None:
-    np.testing.assert_array_equal(S, S.T)
-    np.testing.assert_array_equal(S.diagonal(), 1.0)
-
-
-def test_distances_equal_the_twin_on_random_data(random: Data) -> None:
-    X, _ = random
-    expected = similarities.distances(X) ** 2
-    np.testing.assert_allclose(distances_of(X), expected, rtol=1e-12)
 
 
 @settings(max_examples=50)
@@ -75,38 +63,6 @@ def test_noise_limit_follows_the_precision_of_the_gram_matrix() -> None:
     eps = float(np.finfo(np.float32).eps)
     assert squared_distances(gram)[7, 2] > 0.0
     assert squared_distances(gram, eps)[7, 2] == 0.0
-
-
-def test_distances_survive_rotation_and_shift_of_features(random: Data) -> None:
-    X, _ = random
-    rotation = ortho_group.rvs(X.shape[1], random_state=np.random.default_rng(3))
-    np.testing.assert_allclose(distances_of(X @ rotation + 7.0), distances_of(X), rtol=1e-10)
-
-
-def test_rbf_follows_a_permutation_of_samples(random: Data) -> None:
-    X, _ = random
-    order = np.random.default_rng(5).permutation(len(X))
-    d2, moved = distances_of(X), distances_of(X[order])
-    for bandwidths in (median_bandwidth, self_tuning_bandwidths):
-        S = rbf(d2, bandwidths(d2))
-        np.testing.assert_allclose(
-            rbf(moved, bandwidths(moved)), S[np.ix_(order, order)], rtol=1e-11
-        )
-
-
-def test_rbf_does_not_depend_on_the_unit_of_measurement(random: Data) -> None:
-    X, _ = random
-    d2, scaled = distances_of(X), distances_of(1024.0 * X)
-    np.testing.assert_allclose(
-        rbf(scaled, median_bandwidth(scaled)), rbf(d2, median_bandwidth(d2)), rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("n", [2, 5, 20])
-def test_median_is_over_pairs_not_over_the_matrix(n: int) -> None:
-    X = np.random.default_rng(n).normal(size=(n, 4))
-    expected = similarities.median_distance(similarities.distances(X))
-    assert median_bandwidth(distances_of(X)) == pytest.approx(expected, rel=1e-13)
 
 
 def test_median_leaves_out_infinite_distances() -> None:
@@ -148,24 +104,6 @@ def test_linear_equals_the_twin(random: Data) -> None:
         S = linear(gram)
         np.testing.assert_array_equal(S, S.T)
         np.testing.assert_allclose(S, expected, rtol=0, atol=1e-12 * expected.max())
-
-
-def test_correlation_equals_the_twin(random: Data) -> None:
-    X, _ = random
-    S = correlation(X @ X.T, X.sum(axis=1), X.shape[1])
-    assert_symmetric_with_unit_diagonal(S)
-    np.testing.assert_allclose(S, similarities.correlation(X), rtol=1e-10, atol=1e-12)
-
-
-def test_correlation_ignores_scale_and_shift_of_a_sample(random: Data) -> None:
-    X, _ = random
-    Y = X * np.linspace(0.5, 2.0, len(X))[:, None] + np.arange(len(X))[:, None]
-    np.testing.assert_allclose(
-        correlation(Y @ Y.T, Y.sum(axis=1), Y.shape[1]),
-        correlation(X @ X.T, X.sum(axis=1), X.shape[1]),
-        rtol=1e-9,
-        atol=1e-11,
-    )
 
 
 def test_correlation_of_standardized_features_is_a_graph_and_a_kernel(random: Data) -> None:

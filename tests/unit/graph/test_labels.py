@@ -6,14 +6,6 @@ import numpy as np
 import pytest
 
 from sfs_cli.graph.kinds import label_similarity
-from tests.oracles import similarities
-
-
-@pytest.mark.parametrize("codes", [[0, 1, 0, 2, 2, 2], [5, 5, 5], [3, 0, 9, 0], [0]])
-def test_labels_equal_the_twin(codes: list[int]) -> None:
-    S = label_similarity(np.array(codes))
-    np.testing.assert_allclose(S.to_dense(), similarities.label(np.array(codes)), rtol=1e-15)
-    np.testing.assert_array_equal(S.degrees, 1.0)
 
 
 def test_labels_are_a_projection() -> None:

@@ -17,15 +17,6 @@ def distances_of(X: np.ndarray) -> np.ndarray:
     return squared_distances(Z @ Z.T)
 
 
-@pytest.mark.parametrize("k", [1, 5, 12])
-def test_relieff_equals_the_twin_on_random_data(random: Data, k: int) -> None:
-    X, codes = random
-    S = relieff_similarity(distances_of(X), codes, k, NAMES).to_dense()
-    np.testing.assert_array_equal(S, S.T)
-    np.testing.assert_array_equal(S.diagonal(), 1.0)
-    np.testing.assert_allclose(S, similarities.relieff(X, codes, k), rtol=1e-14)
-
-
 def test_relieff_breaks_ties_by_index() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(3, size=(30, 2)).astype(float)
@@ -52,14 +43,6 @@ def test_relieff_form_is_the_difference_of_misses_and_hits(random: Data) -> None
         assert form == pytest.approx(total / 2, rel=1e-10)
 
 
-def test_relieff_does_not_depend_on_the_order_of_samples(random: Data) -> None:
-    X, codes = random
-    order = np.random.default_rng(1).permutation(len(X))
-    S = relieff_similarity(distances_of(X), codes, 4, NAMES).to_dense()
-    moved = relieff_similarity(distances_of(X[order]), codes[order], 4, NAMES).to_dense()
-    np.testing.assert_allclose(moved, S[np.ix_(order, order)], rtol=1e-14)
-
-
 def test_relieff_takes_fewer_neighbors_of_a_small_class() -> None:
     codes = np.array([0] * 9 + [1] * 5 + [2] * 2)
     X = np.random.default_rng(3).normal(size=(16, 40))
@@ -75,8 +58,3 @@ def test_relieff_names_a_class_of_one_sample() -> None:
     with pytest.raises(InputError, match="class 'tumor' has one sample") as caught:
         relieff_similarity(np.zeros((10, 10)), codes, 5, ["normal", "tumor"])
     assert caught.value.options == ("labels",)
-
-
-def test_relieff_needs_two_classes() -> None:
-    with pytest.raises(InputError, match="two classes"):
-        relieff_similarity(np.zeros((6, 6)), np.zeros(6, dtype=int), 2, NAMES)

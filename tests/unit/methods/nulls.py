@@ -16,7 +16,6 @@ from sfs_cli.methods.significance.tested import TestedScorer
 from sfs_cli.options.testing import DEFAULT_PERMUTATIONS
 from tests.making import make_engine, problem_of
 
-LEVELS = (0.1, 0.01, 0.001)
 MEMORY = 4 << 30
 """Bytes, of which the graph of 5,000 samples takes a third to be decomposed."""
 

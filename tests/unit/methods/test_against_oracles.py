@@ -162,14 +162,3 @@ def test_fisher_score(data: Data) -> None:
 def test_variance(data: Data) -> None:
     found = run_scores(data.matrix, method="variance")
     np.testing.assert_allclose(found, data.X.var(axis=0, ddof=1), rtol=1e-12)
-
-
-@pytest.mark.parametrize("ranking", ["phi1", "phi2"])
-def test_the_rank_follows_the_score(data: Data, ranking: str) -> None:
-    ordered = run(data.matrix, ranking=ranking).ranking
-    assert np.all(np.diff(ordered.score) >= 0)
-    assert [f"g{i}" for i in ordered.order] == ordered.feature
-
-
-def test_phi3_ranks_large_scores_first(data: Data) -> None:
-    assert np.all(np.diff(run(data.matrix, ranking="phi3", clusters=3).ranking.score) <= 0)

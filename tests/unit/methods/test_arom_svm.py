@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from sfs_cli.errors import InputError
 from sfs_cli.methods import arom_svm
 from sfs_cli.methods.base import Solution, Status
-from tests.making import HELD, STREAMED, make_problem
+from tests.making import HELD, make_problem
 from tests.unit.methods.helpers import check_solution
 
 
@@ -26,14 +25,6 @@ def planted(classes: int, m: int = 80, seed: int = 0) -> tuple[np.ndarray, np.nd
     for c in range(classes):
         X[:, 10 + c] += 4 * (codes == c)
     return X + rng.normal(0, 10, m), codes
-
-
-@pytest.mark.parametrize("classes", [2, 3, 4])
-def test_it_finds_planted_features(classes: int) -> None:
-    X, codes = planted(classes)
-    solution = solve(X, codes, classes)
-    assert set(solution.order[:classes]) == set(range(10, 10 + classes))
-    assert solution.converged
 
 
 def test_one_iteration_is_a_linear_svm() -> None:
@@ -74,29 +65,3 @@ def test_scores_are_of_the_selected_alone() -> None:
     assert np.isfinite(solution.score[chosen]).all()
     assert (solution.status == Status.NOT_SELECTED).sum() == X.shape[1] - 5
     assert solution.score[chosen[0]] == 1
-
-
-def test_samples_features_and_blocks_do_not_matter() -> None:
-    X, codes = planted(3)
-    plain = solve(X, codes, 6)
-    streamed = solve(X, codes, 6, memory=STREAMED, block_size=7)
-    np.testing.assert_array_equal(streamed.order[:6], plain.order[:6])
-    rng = np.random.default_rng(1)
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    moved = solve(X[np.ix_(rows, columns)] * 3 + 5, codes[rows], 6)
-    np.testing.assert_array_equal(columns[moved.order[:6]], plain.order[:6])
-
-
-def test_features_that_do_not_vary_are_never_selected() -> None:
-    X, codes = planted(2, m=12)
-    wide = np.insert(X, [0, 3], [[0.0, 7.0]], axis=1)
-    solution = solve(wide, codes, 50)
-    assert "only 12 features" in solution.warnings[0]
-    assert (solution.status[0], solution.status[4]) == (Status.ALL_ZERO, Status.CONSTANT)
-    assert set(solution.order) == set(range(14)) - {0, 4}
-
-
-def test_two_classes_are_needed() -> None:
-    X, _ = planted(2)
-    with pytest.raises(InputError, match="two classes"):
-        solve(X, np.zeros(len(X), int), 3)

@@ -105,27 +105,6 @@ def test_of_two_groups_it_is_the_log_rank_test() -> None:
     np.testing.assert_allclose(columns["p_value"], result.pvalue, rtol=1e-9)
 
 
-def test_units_order_and_blocks_do_not_matter() -> None:
-    d = made(60, 9, 4)
-    Z, s, X = d["covariates"], d["strata"], d["X"]
-    columns = columns_of(fit_cox(d["time"], d["event"], Z, s), X)
-    order = np.random.default_rng(0).permutation(60)
-    time = np.exp(d["time"][order] / 10)  # only the order of the times matters
-    other = Z[order] @ np.array([[2.0, 1.0], [0.0, -300.0]]) + 7  # and what covariates span
-    again = columns_of(fit_cox(time, d["event"][order], other, 10 - s[order]), 5 - 8 * X[order], 60)
-    for name in ("score", "p_value", "q_value"):
-        np.testing.assert_allclose(again[name], columns[name], rtol=1e-9)
-    slopes = again["log_hazard_ratio"] * -8
-    np.testing.assert_allclose(slopes, columns["log_hazard_ratio"], rtol=1e-9)
-    # a large number added to a stratum costs digits of the values, and no more
-    apart = columns_of(fit_cox(d["time"], d["event"], Z, s), X + 1e6 * s[:, None])
-    np.testing.assert_allclose(apart["score"], columns["score"], rtol=1e-6)
-    for size in (1, 4):
-        same = columns_of(fit_cox(d["time"], d["event"], Z, s), X, size)
-        for name, values in columns.items():
-            np.testing.assert_array_equal(same[name], values)
-
-
 def test_dependent_covariates_and_those_of_strata_add_nothing() -> None:
     d = made(60, 5, 5)
     Z, s = d["covariates"], d["strata"]

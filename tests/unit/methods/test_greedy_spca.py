@@ -106,13 +106,6 @@ def test_the_whole_order_tells_who_would_be_next(run: Callable[..., Solution]) -
     assert (np.diff(longer.objective) > 0).all()
 
 
-def test_streaming_changes_nothing() -> None:
-    held = in_geometry(X, RBF)
-    found = in_geometry(X, RBF, block_size=7, memory=8 * M * N)
-    np.testing.assert_array_equal(found.order, held.order)
-    np.testing.assert_allclose(found.objective, held.objective, rtol=1e-10)
-
-
 def test_the_path_among_many_features(rng: np.random.Generator) -> None:
     wide = rng.normal(size=(50, 2000))
     wide[:, :400] += 2 * rng.normal(size=(50, 3)) @ rng.normal(size=(3, 400))
@@ -122,22 +115,6 @@ def test_the_path_among_many_features(rng: np.random.Generator) -> None:
     assert found.order is not None
     assert found.order[:60].tolist() == order
     np.testing.assert_allclose(found.objective, variances, rtol=1e-8)
-
-
-def test_the_order_of_samples_and_of_features_changes_nothing(rng: np.random.Generator) -> None:
-    samples, features = rng.permutation(N), rng.permutation(M)
-    expected = in_geometry(X, RBF).order
-    found = in_geometry(X[samples][:, features], RBF[np.ix_(samples, samples)]).order
-    assert expected is not None
-    assert found is not None
-    np.testing.assert_array_equal(features[found], expected)
-
-
-def test_a_shift_of_each_feature_changes_nothing_in_the_plain_path(
-    rng: np.random.Generator,
-) -> None:
-    shifted = plain(X + 1e4 * rng.normal(size=M))
-    np.testing.assert_array_equal(shifted.order, plain(X).order)
 
 
 @pytest.mark.parametrize("run", [plain, lambda v, **g: in_geometry(v, RBF, **g)])

@@ -13,10 +13,8 @@ from sfs_cli.errors import InputError
 from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, SparseSimilarity
 from sfs_cli.methods.base import Scorer, Status
-from sfs_cli.methods.spectral import HsicScorer
-from tests.making import make_problem
 from tests.oracles import covariance, similarities
-from tests.unit.methods.helpers import make_scorer, pair, score_all
+from tests.unit.methods.helpers import make_scorer, pair
 
 N, M = 31, 12
 
@@ -84,13 +82,6 @@ def test_the_estimate_does_not_depend_on_the_mean(S: np.ndarray, rng: np.random.
     np.testing.assert_allclose(scores(X + 1e6, S), scores(X, S), atol=1e-8 * scale)
 
 
-def test_the_estimate_has_the_squared_units_of_the_feature(rng: np.random.Generator) -> None:
-    scale = 10.0 ** rng.integers(-100, 100, size=M)
-    np.testing.assert_allclose(
-        scores(X * scale, GRAPHS["rbf"]), scale**2 * scores(X, GRAPHS["rbf"]), rtol=1e-10
-    )
-
-
 @pytest.mark.parametrize("name", ["rbf", "linear", "signed"])
 def test_float32_agrees_with_float64_on_the_same_values(name: str) -> None:
     stored = (np.random.default_rng(3).normal(size=(N, 3000)) * 0.01 + 10).astype(np.float32)
@@ -98,25 +89,6 @@ def test_float32_agrees_with_float64_on_the_same_values(name: str) -> None:
     assert scorer(GRAPHS[name], "float32").dtype == np.float32
     found = scores(stored, GRAPHS[name], "float32")
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
-def test_the_estimate_of_unrelated_features_is_zero_on_average() -> None:
-    noise = np.random.default_rng(5).normal(size=(N, 4000))
-    found = scores(noise, GRAPHS["label"])
-    assert abs(found.mean()) < 4 * found.std() / 4000**0.5
-    assert scores(CODES[:, None] * 1.0, GRAPHS["label"])[0] > 5 * found.std()
-
-
-def test_orders_and_block_sizes_change_nothing(rng: np.random.Generator) -> None:
-    S = GRAPHS["rbf"]
-    samples, features = rng.permutation(N), rng.permutation(M)
-    found = scores(X[samples][:, features], S[np.ix_(samples, samples)])
-    np.testing.assert_allclose(found, scores(X, S)[features], rtol=1e-9)
-    for size in (1, 5):
-        context = make_problem(X, S=S, block_size=size)
-        np.testing.assert_allclose(
-            score_all(HsicScorer(context), context)[0], scores(X, S), rtol=1e-11
-        )
 
 
 def test_a_similarity_without_differences_is_refused() -> None:
@@ -136,11 +108,3 @@ def test_too_few_samples_are_refused() -> None:
         scorer(np.eye(3))
     S = similarities.rbf(X[:4])
     np.testing.assert_allclose(scores(X[:4], S), textbook(X[:4], S), rtol=1e-8, atol=1e-12)
-
-
-def test_features_without_a_score_have_their_reason() -> None:
-    values = np.column_stack([np.zeros(N), X[:, :1], np.full(N, 0.1)])
-    made = scorer(GRAPHS["rbf"])
-    found, status = pair(made.score_block(Block(np.array(values.T, order="C"))))
-    assert status.tolist() == [Status.ALL_ZERO, Status.OK, Status.CONSTANT]
-    assert np.isnan(found).tolist() == [True, False, True]

@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 
 from sfs_cli.graph.similarity import DenseSimilarity, FactoredSimilarity, SparseSimilarity
-from tests.making import write_labels, write_parquet
+from tests.making import write_parquet
 from tests.oracles import similarities
-from tests.unit.methods.helpers import run, run_scores, score
+from tests.unit.methods.helpers import run, score
 
 N, M = 40, 15
 
@@ -102,21 +102,6 @@ def test_the_form_a_graph_is_kept_in_changes_nothing(case: tuple[str, dict[str, 
     factor = vectors * np.sqrt(np.maximum(values, 0))
     for form in (SparseSimilarity(sparse.csr_array(S)), FactoredSimilarity(factor)):
         np.testing.assert_allclose(score(method, X, form, **options), scored(case, X), rtol=1e-9)
-
-
-@pytest.mark.parametrize("similarity", ["rbf", "geodesic", "label"])
-def test_the_order_of_samples_and_features_changes_nothing(tmp_path: Path, similarity: str) -> None:
-    offset = X + 4 * np.arange(M)
-    rng = np.random.default_rng(6)
-    samples, features = rng.permutation(N), rng.permutation(M)
-    options = {"similarity": similarity, "labels": write_labels(tmp_path / "l.tsv", CODES)}
-    shuffled = options | {"labels": write_labels(tmp_path / "ls.tsv", CODES[samples])}
-    first = write_parquet(tmp_path / "a.parquet", offset.T)
-    second = write_parquet(tmp_path / "b.parquet", offset[samples][:, features].T)
-    for ranking in ("phi1", "phi2"):
-        expected = run_scores(first, ranking=ranking, **options)[features]
-        found = run_scores(second, ranking=ranking, **shuffled)
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_flipping_every_sign_flips_nothing_in_phi3(tmp_path: Path) -> None:

@@ -140,17 +140,6 @@ def test_every_place_in_a_block_gives_the_same_digits(name: str, type_: str) -> 
                 np.testing.assert_array_equal(found, whole[key][lo : lo + size])
 
 
-def test_missing_features_stay_missing(name: str) -> None:
-    scorer = made(name)
-    values = np.array(X.T, order="C")
-    missing = np.arange(M) % 5 == 0
-    values[missing] = 0
-    block = Block(values, missing * np.int8(Status.MISSING), np.zeros(M, bool))
-    found, status = pair(scorer.score_block(block))
-    np.testing.assert_array_equal(status == Status.MISSING, missing)
-    np.testing.assert_array_equal(np.isnan(found), missing)
-
-
 @pytest.mark.parametrize("steps", [(), ("log1p",)])
 def test_no_digit_of_the_values_is_lost_on_the_way(tmp_path: Path, steps: tuple[str, ...]) -> None:
     counts = np.random.default_rng(1).poisson(20, size=(N, 30)).astype(float)

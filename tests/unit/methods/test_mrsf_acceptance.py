@@ -9,9 +9,9 @@ import pytest
 from sklearn.linear_model import MultiTaskLasso
 
 from sfs_cli.graph import distances as kernels
-from sfs_cli.methods.base import Solution, Status
+from sfs_cli.methods.base import Solution
 from sfs_cli.methods.l21 import fixed, mrsf
-from tests.making import HELD, STREAMED, make_problem
+from tests.making import make_problem
 from tests.unit.methods.helpers import check_solution
 
 Array = np.ndarray
@@ -96,15 +96,6 @@ def test_path_does_not_change_when_the_response_is_rotated() -> None:
     same(path(X, FactoredSimilarity(Z), 20), path(X, FactoredSimilarity(Z @ Q), 20))
 
 
-@pytest.mark.parametrize(
-    "given", [{"memory": STREAMED}, {"block_size": 7}, {"memory": HELD, "workers": 2}]
-)
-def test_path_does_not_depend_on_how_the_matrix_is_read(given: dict[str, Any]) -> None:
-    X = simulated()
-    S = rbf(X)
-    same(path(X, S, 20), path(X, S, 20, **given))
-
-
 def same(a: Solution, b: Solution) -> None:
     assert a.order is not None
     assert b.order is not None
@@ -166,13 +157,3 @@ def test_of_two_equally_relevant_features_the_less_redundant_enters() -> None:
     found = path(X, S, 2)
     assert found.order is not None
     assert list(found.order[:2]) == [0, 2]
-
-
-def test_copies_and_constants_never_enter() -> None:
-    X = simulated()
-    X = np.column_stack([X, X[:, 0], np.full(len(X), 3.0)])
-    found = path(X, rbf(X[:, :-1]), 15)
-    m = X.shape[1]
-    assert found.status[m - 1] == Status.CONSTANT
-    assert not {0, m - 2} <= set(np.flatnonzero(found.status == Status.OK))
-    assert found.status[m - 2] == Status.NOT_SELECTED

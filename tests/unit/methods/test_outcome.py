@@ -264,29 +264,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_units_samples_blocks_and_threads_do_not_matter(method: str) -> None:
-    given = OPTIONS.get(method, {})
-    expected = scores(method, **given)
-    order = np.random.default_rng(1).permutation(N)
-    exact: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8}
-    np.testing.assert_allclose(scores(method, y=3 - 1e4 * Y, **given), expected, **exact)
-    np.testing.assert_allclose(scores(method, X[order], Y[order], **given), expected, **exact)
-    np.testing.assert_allclose(scores(method, block_size=7, **given), expected, **exact)
-    one, two = (scores(method, block_size=7, threads=t, **given) for t in (1, 2))
-    np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("method", ALL)
-def test_features_that_do_not_vary_have_no_score(method: str) -> None:
-    given = OPTIONS.get(method, {})
-    wide = np.insert(X, [0, 3], [[0.0, 0.1]], axis=1)
-    found = scores(method, wide, **given)
-    assert np.isnan(found[[0, 4]]).all()
-    expected = scores(method, **given)
-    np.testing.assert_allclose(np.delete(found, [0, 4]), expected, rtol=1e-6, atol=1e-8)
-
-
-@pytest.mark.parametrize("method", ALL)
 def test_outcomes_that_cannot_be_used_are_refused(method: str) -> None:
     given = OPTIONS.get(method, {})
     with pytest.raises(InputError, match="differ"):

@@ -7,7 +7,6 @@ import pytest
 
 from sfs_cli.errors import InputError, OutOfMemoryError
 from sfs_cli.methods import relieff
-from sfs_cli.methods.base import Status
 from tests.making import make_problem
 from tests.oracles import relieff as twin
 from tests.oracles.rebate_values import NEIGHBORS, SIZES, VALUES
@@ -70,34 +69,6 @@ def test_a_common_class_counts_more_than_a_rare_one() -> None:
     assert found[1] > found[0] > found[2:].max()
 
 
-def test_blocks_threads_shifts_and_scales_do_not_matter(data: Data) -> None:
-    X, codes = data
-    expected = scores(X, codes)
-    for context in ({"block_size": 7}, {"block_size": 1}, {"workers": 2, "block_size": 40}):
-        np.testing.assert_allclose(scores(X, codes, **context), expected, rtol=1e-9, atol=1e-13)
-    rng = np.random.default_rng(0)
-    moved = X * rng.uniform(-3, 3, X.shape[1]) + rng.normal(0, 100, X.shape[1])
-    np.testing.assert_allclose(scores(moved, codes), expected, rtol=1e-8, atol=1e-11)
-
-
-def test_the_order_of_samples_and_features_does_not_matter(data: Data) -> None:
-    X, codes = data
-    rng = np.random.default_rng(1)
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    moved = scores(X[np.ix_(rows, columns)], codes[rows])
-    np.testing.assert_allclose(moved, scores(X, codes)[columns], rtol=1e-9, atol=1e-13)
-
-
-def test_features_that_do_not_vary_take_no_part(data: Data) -> None:
-    X, codes = data
-    wide = np.insert(X, [0, 5], [[0.0, 7.0]], axis=1)
-    solution = relieff.solve(make_problem(wide, codes=codes, relieff_neighbors=5))
-    np.testing.assert_array_equal(solution.status[[0, 6]], [Status.ALL_ZERO, Status.CONSTANT])
-    assert np.isnan(solution.score[[0, 6]]).all()
-    rest = np.delete(solution.score, [0, 6])
-    np.testing.assert_allclose(rest, scores(X, codes), rtol=1e-9, atol=1e-13)
-
-
 def test_duplicate_samples_are_neighbours_at_distance_zero() -> None:
     X = np.repeat(np.random.default_rng(5).random((6, 20)), 2, axis=0)
     codes = np.repeat([0, 1, 0, 1, 0, 1], 2)
@@ -119,12 +90,6 @@ def test_a_class_of_one_sample_is_named() -> None:
     X, codes = np.random.default_rng(0).random((12, 4)), np.array([0] * 11 + [1])
     with pytest.raises(InputError, match="class '1' has one sample"):
         scores(X, codes, 5)
-
-
-def test_two_classes_are_needed() -> None:
-    X = np.random.default_rng(0).random((12, 4))
-    with pytest.raises(InputError, match="two classes"):
-        scores(X, np.zeros(12, int))
 
 
 def test_distances_that_do_not_fit_are_refused() -> None:

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from sfs_cli.errors import InputError
-from sfs_cli.graph.similarity import DenseSimilarity, SparseSimilarity
 from sfs_cli.methods.base import Solution, Status
 from sfs_cli.methods.trace_ratio import maximize_ratio, solve
 from tests.making import make_problem
@@ -125,19 +123,6 @@ def test_features_without_scatter_within_come_first() -> None:
     np.testing.assert_allclose(three.facts["ratio"], covariance.best_ratio(b, w, 3), rtol=1e-9)
 
 
-def test_the_form_of_the_graph_the_blocks_and_the_orders_change_nothing(
-    rng: np.random.Generator,
-) -> None:
-    expected = laplacian(X)
-    for form in (DenseSimilarity(RBF), SparseSimilarity(sparse.csr_array(RBF))):
-        for size in (1, 3, None):
-            found = laplacian(X, form, block_size=size)
-            np.testing.assert_allclose(found.score, expected.score, rtol=1e-9)
-    samples, features = rng.permutation(N), rng.permutation(M)
-    shuffled = fisher(X[samples][:, features], codes=CODES[samples])
-    np.testing.assert_allclose(shuffled.score, fisher(X).score[features], rtol=1e-8)
-
-
 def test_shifts_change_nothing_and_a_common_scale_only_the_scores(
     rng: np.random.Generator,
 ) -> None:
@@ -155,18 +140,6 @@ def test_equal_scatters_keep_the_order_of_the_input() -> None:
     assert maximize_ratio(b, w, 2).order.tolist() == [0, 2, 3, 1, 4]
     # and where the first features have no scatter within, so that the ratio has no end
     assert maximize_ratio(b, np.array([0, 2.0, 0, 2, 2]), 2).order.tolist() == [0, 2, 3, 1, 4]
-
-
-def test_constant_features_are_never_selected_and_more_than_there_are_is_all() -> None:
-    values = np.column_stack([np.zeros(N), X[:, :2], np.full(N, 0.1)])
-    for found in (fisher(values, 4), laplacian(values, select=4)):
-        assert found.order is not None
-        assert sorted(found.order.tolist()) == [1, 2]
-        assert found.status[[0, 3]].tolist() == [Status.ALL_ZERO, Status.CONSTANT]
-        assert any("only 2 features vary" in text for text in found.warnings)
-    nothing = fisher(np.ones((N, 2)), 1)
-    assert nothing.order is None
-    assert np.isnan(nothing.score).all()
 
 
 @pytest.mark.parametrize("codes", [np.zeros(N, int), np.arange(N)])

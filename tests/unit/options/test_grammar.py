@@ -237,7 +237,7 @@ def test_every_option_with_parameters_is_drawn() -> None:
     assert drawn | files == {o.name for o in options_of(RankConfig) if o.of}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(texts())
 def test_what_is_written_is_read_as_it_was(asked: tuple[str, str]) -> None:
     host, text = asked

@@ -83,9 +83,3 @@ def test_correlations_hold_at_any_scale():
     np.testing.assert_allclose(rows[:3] @ rows[0], [1, 1, -1], rtol=1e-14)
     np.testing.assert_allclose(rows[3] @ rows[0], 1, rtol=1e-6)  # as far as the values have digits
     assert not rows[4:].any()
-
-
-def test_a_row_does_not_depend_on_its_block(X):
-    block = np.ascontiguousarray(X.T)
-    alone = np.concatenate([standardized(block[i : i + 1]) for i in range(M)])
-    assert alone.tobytes() == standardized(block).tobytes()

@@ -19,8 +19,6 @@ from tests.unit.knowledge.weights.problems import (
     problem_for,
 )
 
-SUPERVISED = ("alignf", "rkda")
-
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_weights_are_non_negative_and_sum_to_one(name):
