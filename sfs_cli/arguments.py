@@ -456,6 +456,11 @@ def _as_option(name: str, value: object, repeated: bool) -> object:
     return ",".join(map(str, value))
 
 
+def missing_of(values: np.ndarray) -> np.ndarray:
+    """Return where values (n,) are None, NaN or NA, as ascending indices."""
+    return np.flatnonzero(pd.isna(values))
+
+
 def at_rows(options: Mapping[str, Any], X: Any) -> tuple[dict[str, Any], list[str] | None]:
     """Return options whose objects have the rows of X, and the ids of the samples.
 

@@ -26,9 +26,9 @@ from sklearn.utils.validation import (
 )
 
 from sfs_cli.api import SfsWarning, rank
-from sfs_cli.arguments import at_rows, config_of, given_of
+from sfs_cli.arguments import at_rows, config_of, given_of, missing_of
 from sfs_cli.catalog import METHODS
-from sfs_cli.errors import UsageError, listed
+from sfs_cli.errors import UsageError, either, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
 from sfs_cli.options.grammar import NAME, name_of
@@ -214,6 +214,12 @@ class Selector(SelectorMixin, BaseEstimator):
                 "the class of each sample"
             )
         classes: np.ndarray = column_or_1d(y, warn=True)
+        if classes.dtype == object and len(rows := missing_of(classes)):
+            ways = ["leave these out"] + ["write -1 for them"] * (self._name == "sselect")
+            raise ValueError(
+                f"y contains NaN or None in {len(rows):,} of {len(classes):,} samples, the first "
+                f"at {rows[0]}: {either(ways)}"
+            )
         assert_all_finite(classes, input_name="y")
         check_consistent_length(table.row_ids, classes)
         if asked.get("label_type") in ("continuous", "ordered"):
@@ -284,8 +290,9 @@ class MultiSourceSelector(Selector):
     ) -> Self:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
         options = self.options or {}
-        if "source" in options:
-            raise ValueError("options has source, and fit takes them here: give fit the sources")
+        if taken := {"source", "sources"} & {*options}:
+            said = f"options has {listed(sorted(taken))}, and fit takes them here"
+            raise ValueError(f"{said}: give fit the sources")
         if "expression" in (sources or {}):
             raise ValueError('sources has "expression", as X is called here: give another name')
         given = {"expression": "target:", **(sources or {})}

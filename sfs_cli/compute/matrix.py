@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
@@ -235,6 +235,20 @@ class NonZeros:
 
         shape = self.n_features, self.n_samples
         return csr_array((self.data, self.indices, self.indptr), shape=shape)
+
+    def with_rows(self, which: np.ndarray, values: np.ndarray) -> NonZeros:
+        """Return a block with other values (l, n) of the features `which` (l,), ascending."""
+        rows = self.rows
+        kept = np.isin(rows, which, invert=True)
+        rows = np.concatenate([rows[kept], np.repeat(which, self.n_samples)])
+        samples = np.tile(np.arange(self.n_samples, dtype=np.int32), len(which))
+        order = np.argsort(rows, kind="stable")
+        return replace(
+            self,
+            indptr=pointers(np.bincount(rows, minlength=self.n_features)),
+            indices=np.concatenate([self.indices[kept], samples])[order],
+            data=np.concatenate([self.data[kept], values.ravel()])[order],
+        )
 
 
 class Shared:

@@ -258,6 +258,7 @@ class VarianceScorer(KernelScorer):
     def __init__(self, problem: Problem) -> None:
         super().__init__()
         self.weights, self.count = problem.sample_weights, problem.n_counted
+        self.basis = problem.context.matrix.basis
         self.rooted = self.weights is not None
         if self.weights is not None:
             require_weight(self.count, 1, "the variance")
@@ -267,7 +268,7 @@ class VarianceScorer(KernelScorer):
 
     def on_nonzeros(self) -> StoredScorer:
         """Return the scorer of stored values alone."""
-        return StoredScorer(self.formula, SparseBlocks(self.counts))
+        return StoredScorer(self.formula, SparseBlocks(self.counts, self.basis))
 
     def formula(self, sums: Sums) -> np.ndarray:
         """Return the variances; that of huge values is infinite."""

@@ -48,7 +48,6 @@ from sfs_cli.methods.kernel import WEAK_BELOW, KernelScorer, Sums, Thin
 from sfs_cli.methods.quadratic import TriangularForm, is_zero, norm, power_factor, triangular_factor
 from sfs_cli.methods.shared import require_weight
 from sfs_cli.methods.stored import (
-    Projected,
     SparseBlocks,
     SparseForms,
     StoredScorer,
@@ -75,7 +74,7 @@ class SpecScorer(KernelScorer):
     def __init__(self, problem: Problem) -> None:
         super().__init__()
         laplacian = NormalizedLaplacian(problem.similarity)
-        self.weights = laplacian.degrees
+        self.weights, self.basis = laplacian.degrees, problem.context.matrix.basis
         # a dense graph is not kept: workers of a cluster get its factor, of the same size
         self.graph = None if laplacian.dense else laplacian
         self.ranking: str = problem.options["ranking"]
@@ -100,9 +99,10 @@ class SpecScorer(KernelScorer):
             return None
         similarity, degrees = self.graph.similarity, self.graph.degrees
         if self.ranking == "phi3":
-            form = Projected(self.graph.root[:, None] * self.vectors, self.phi3_weights)
-            return StoredScorer(self.formula, SparseBlocks(degrees), form)
-        forms = SparseForms(similarity, degrees)
+            blocks = SparseBlocks(degrees, self.basis)
+            form = blocks.projected(self.graph.root[:, None] * self.vectors, self.phi3_weights)
+            return StoredScorer(self.formula, blocks, form)
+        forms = SparseForms(similarity, degrees, self.basis)
         if self.gamma == "power" and self.power == 1:
             return StoredScorer(self.formula, forms, forms.laplacian)
         if self.gamma == "power" and self.power == 2 and forms.edges is not None:

@@ -7,6 +7,10 @@ With weights w (the degrees, or 1), mu the weighted mean of a feature f, and nz 
   their zeros, less their means: each edge is met once
 - ``D^1/2 f . xi_j = sum_nz d_i^1/2 f_i xi_ij`` (phi3)
 
+Covariates are taken out of the sums, and not of the values. Of the residuals ``f - Q'c``, with the
+rows of Q around their weighted means, the first is ``sum_i w_i (f_i - mu)^2 - 2 c'Q W f + c'Q W
+Q'c``; where little is left of a feature, it is the sum of squares of these residuals themselves.
+
 No digits are lost to an offset: features without a zero are shifted, and where few values are not
 zero an offset is part of how the feature varies.
 """
@@ -23,7 +27,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.matrix import DOUBLE, Arrays, NonZeros, cut
 from sfs_cli.graph.similarity import Similarity, SparseSimilarity
 from sfs_cli.methods.base import OnNonZeros, Scorer, Status
-from sfs_cli.methods.kernel import Sums, status_of
+from sfs_cli.methods.kernel import KEPT, Sums, status_of
 
 DENSE_BLOCKS = "dense blocks"
 NON_ZEROS = "non-zeros"
@@ -41,7 +45,8 @@ def best_read(engine: Engine, scorer: Scorer) -> tuple[Engine, Scorer | OnNonZer
     """
     if not engine.source.sparse:
         return engine, scorer
-    found = scorer.on_nonzeros() if engine.source.keeps_zeros else None
+    stored = engine.source.keeps_zeros or engine.source.basis is not None
+    found = scorer.on_nonzeros() if stored else None
     scorer.facts["scored_from"] = DENSE_BLOCKS if found is None else NON_ZEROS
     return (engine, scorer) if found is None else (replace(engine, nonzeros=True), found)
 
@@ -58,7 +63,7 @@ def has_edges_or_groups(similarity: Similarity) -> bool:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of weighted samples.
+    """Groups of weighted samples, and a basis that is taken out of the features.
 
     Attributes
     ----------
@@ -68,18 +73,28 @@ class Groups:
         The group of each sample, 0..c-1; none is empty.
     volumes : ndarray, shape (c,)
         Sums of the weights in groups.
+    means : ndarray, shape (r, c)
+        Weighted means of the rows of the basis in groups.
+    products : ndarray, shape (r, r)
+        Weighted products of the rows around these means.
     """
 
     weights: np.ndarray
     members: np.ndarray
     volumes: np.ndarray
+    means: np.ndarray
+    products: np.ndarray
 
     @classmethod
-    def of(cls, weights: np.ndarray, members: np.ndarray) -> Groups:
-        """Return groups that are numbered from 0, with what they hold."""
+    def of(cls, weights: np.ndarray, members: np.ndarray, columns: np.ndarray) -> Groups:
+        """Return groups that are numbered from 0, with what they hold; the basis is (n, r)."""
         members = np.unique(members, return_inverse=True)[1].astype(np.int32)
         weights = np.ascontiguousarray(weights, np.float64)
-        return cls(weights, members, np.bincount(members, weights))
+        volumes = np.bincount(members, weights)
+        sums = [np.bincount(members, weights * column) for column in columns.T]
+        means = np.reshape(sums, (-1, len(volumes))) / volumes
+        around = columns - means.T[members]
+        return cls(weights, members, volumes, means, (weights * around.T) @ around)
 
 
 class CenteredStored(NamedTuple):
@@ -112,11 +127,19 @@ class SparseBlocks:
     ----------
     weights : ndarray, shape (n,)
         Of the samples, positive.
+    basis : ndarray, shape (r, n), optional
+        That of the matrix, whose rows are taken out of the features.
     """
 
-    def __init__(self, weights: np.ndarray) -> None:
-        self.everyone = Groups.of(weights, np.zeros(len(weights), np.int32))
+    def __init__(self, weights: np.ndarray, basis: np.ndarray | None) -> None:
+        n = len(weights)
+        self.columns = np.empty((n, 0)) if basis is None else basis.T
+        self.everyone = self.grouped(weights, np.zeros(n, np.int32))
         self.volume = float(weights.sum())
+
+    def grouped(self, weights: np.ndarray, members: np.ndarray) -> Groups:
+        """Return groups of weighted samples, which are numbered."""
+        return Groups.of(weights, members, self.columns)
 
     def variation(self, block: NonZeros) -> CenteredStored:
         """Shift and scale a block in place, and measure how its features vary."""
@@ -137,8 +160,35 @@ class SparseBlocks:
         means = sums / np.tile(groups.volumes, shape[0])
         away = block.data - means[cell]
         zeros = self._of_zeros(block, groups, summed(weights).reshape(shape)).ravel()
-        square = summed(weights * away * away) + means * means * zeros
-        return sums.reshape(shape).sum(axis=1) / self.volume, square.reshape(shape).sum(axis=1)
+        square = (summed(weights * away * away) + means * means * zeros).reshape(shape).sum(axis=1)
+        sums = sums.reshape(shape)
+        mean = sums.sum(axis=1) / self.volume
+        if block.coefficients is None:
+            return mean, square
+        C, stored = block.coefficients, replace(block, data=weights * block.data)
+        cross = stored.as_rows() @ self.columns - sums @ groups.means.T
+        left = square + np.vecdot(C, C @ groups.products - 2 * cross)
+        mean -= C @ (groups.means @ groups.volumes) / self.volume
+        total = np.bincount(block.rows, stored.data * block.data, len(left))
+        weak = np.flatnonzero(left < KEPT * total)
+        if len(weak):
+            mean[weak], left[weak] = self.around_means(self._residuals(block, weak), groups)
+        return mean, left
+
+    def projected(self, vectors: np.ndarray, weights: np.ndarray) -> Projected:
+        """Return the forms of phi3 of residuals around their means."""
+        along = np.vstack([vectors.sum(axis=0), self.columns.T @ vectors])
+        return Projected(vectors, weights, along)
+
+    def _residuals(self, block: NonZeros, which: np.ndarray) -> NonZeros:
+        """Return some features with what the basis leaves of them as their values."""
+        assert block.coefficients is not None
+        stored: Any = block.as_rows()
+        values = stored[which].toarray()
+        values -= block.coefficients[which] @ self.columns.T
+        n, m = block.n_samples, len(which)
+        samples = np.tile(np.arange(n, dtype=np.int32), m)
+        return NonZeros(n * np.arange(m + 1), samples, values.ravel(), n)
 
     def _of_zeros(self, block: NonZeros, groups: Groups, others: np.ndarray) -> np.ndarray:
         """Return the weight of the zeros of each feature in each group, like that of `others`."""
@@ -179,6 +229,8 @@ def shifted(block: NonZeros) -> tuple[np.ndarray, np.ndarray]:
     exponent[np.abs(exponent) <= LARGE_EXPONENT] = 0
     if exponent.any():
         block.data[:] = np.ldexp(block.data, -exponent[rows])
+        if block.coefficients is not None:
+            block.coefficients[:] = np.ldexp(block.coefficients, -exponent[:, None])
     return np.ldexp(offset, -exponent), exponent
 
 
@@ -189,12 +241,14 @@ class SparseForms(SparseBlocks):
     ----------
     similarity : SparseSimilarity or FactoredSimilarity
         One that `has_edges_or_groups`.
-    weights : ndarray, shape (n,)
-        Positive: the degrees, or 1.
+    weights, basis : ndarray
+        As of `SparseBlocks`: the degrees, or 1.
     """
 
-    def __init__(self, similarity: Similarity, weights: np.ndarray) -> None:
-        super().__init__(weights)
+    def __init__(
+        self, similarity: Similarity, weights: np.ndarray, basis: np.ndarray | None
+    ) -> None:
+        super().__init__(weights, basis)
         self.edges: Any = None
         if isinstance(similarity, SparseSimilarity):
             from scipy.sparse import triu
@@ -204,14 +258,14 @@ class SparseForms(SparseBlocks):
             self.degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
         else:
             assert similarity.groups is not None
-            self.groups = Groups.of(similarity.degrees, similarity.groups)
+            self.groups = self.grouped(similarity.degrees, similarity.groups)
 
     def laplacian(self, found: CenteredStored) -> np.ndarray:
         """Return ``f' L f`` for every feature of a block, shape (b,)."""
         if self.edges is None:
             return self.around_means(found.block, self.groups)[1]
         forms = []
-        for F in _columns(found):
+        for F in self._residual_columns(found):
             product = self.edges @ F
             product *= -2
             product += self.degrees[:, None] * F
@@ -221,23 +275,25 @@ class SparseForms(SparseBlocks):
     def second(self, found: CenteredStored) -> np.ndarray:
         """Return ``f' L D^-1 L f`` with the weights in D, on a graph of edges, shape (b,)."""
         forms = []
-        for F in _columns(found):
+        for F in self._residual_columns(found):
             L = self.degrees[:, None] * F - self.edges @ F - self.edges.T @ F
             forms.append(np.square(L).T @ (1 / self.everyone.weights))
         return np.concatenate(forms)
 
+    def _residual_columns(self, found: CenteredStored) -> Iterator[np.ndarray]:
+        """Yield a few features at a time, (n, at most `ROWS`), with all their zeros, as residuals.
 
-def _columns(found: CenteredStored) -> Iterator[np.ndarray]:
-    """Yield a few features at a time, (n, at most `ROWS`), with all their zeros, less their means.
-
-    A form of features as they are would lose the digits that the differences between samples share.
-    """
-    stored = found.block.as_rows()
-    for span in cut(found.block.n_features, ROWS):
-        # samples in rows of memory, which products with the edges go along
-        columns = stored[span.lo : span.hi].T.toarray(order="C")
-        columns -= found.mean[span.lo : span.hi]
-        yield columns
+        A form of features as they are would lose the digits that the differences between samples
+        share.
+        """
+        stored, taken = found.block.as_rows(), found.block.coefficients
+        for span in cut(found.block.n_features, ROWS):
+            # samples in rows of memory, which products with the edges go along
+            columns = stored[span.lo : span.hi].T.toarray(order="C")
+            columns -= found.mean[span.lo : span.hi]
+            if taken is not None:
+                columns -= self.columns @ taken[span.lo : span.hi].T
+            yield columns
 
 
 @dataclass(frozen=True)
@@ -250,16 +306,21 @@ class Projected:
         v.
     weights : ndarray, shape (k,)
         w.
+    along : ndarray, shape (1 + r, k)
+        Products of the vectors with ones and the basis, which are taken out of the features.
     """
 
     vectors: np.ndarray
     weights: np.ndarray
+    along: np.ndarray
 
     def __call__(self, found: CenteredStored) -> np.ndarray:
         """Return the forms of a block, shape (b,)."""
         features: Any = found.block.as_rows()
-        # eigenvectors are orthogonal to constants but for rounding, times the mean
-        alpha = features @ self.vectors - np.outer(found.mean, self.vectors.sum(axis=0))
+        taken = found.mean[:, None]
+        if found.block.coefficients is not None:
+            taken = np.hstack([taken, found.block.coefficients])
+        alpha = features @ self.vectors - taken @ self.along
         return (alpha * alpha) @ self.weights
 
 
@@ -272,7 +333,7 @@ class Within:
     def __init__(self, forms: SparseForms, components: np.ndarray) -> None:
         self.forms = forms
         several = components.any()
-        self.components = Groups.of(forms.everyone.weights, components) if several else None
+        self.components = forms.grouped(forms.everyone.weights, components) if several else None
 
     def __call__(self, found: CenteredStored) -> np.ndarray:
         """Return the forms of a block, shape (b,)."""

@@ -219,7 +219,8 @@ def loaded(
         passes = PassList(m)
         passes.look(looked + known.seen)
         adjustment = prepared.adjustment
-        held = 8 * n * len(given) + (0 if adjustment is None else adjustment.basis.nbytes)
+        # the basis is there as rows and as columns
+        held = 8 * n * len(given) + (0 if adjustment is None else 2 * adjustment.basis.nbytes)
         of_subsets = held_at_once(config, n, m, memory)
         plan = memory_plan(config, shape, held, of_subsets=of_subsets)
         engine = Engine(

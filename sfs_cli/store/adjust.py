@@ -8,10 +8,11 @@ of f on an intercept and the covariates, with the mean of f added again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from sfs_cli.compute.matrix import NonZeros, Shared
+from sfs_cli.compute.matrix import LeftOut, NonZeros, Shared
 
 CONSTANT = 1e-12
 """A column is constant if it varies by less than this part of its size."""
@@ -100,6 +101,11 @@ class Adjustment(Shared):
     basis: np.ndarray
     known: np.ndarray | None = None
 
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The basis as columns in rows of memory (n, r): else every sparse product copies it."""
+        return np.ascontiguousarray(self.basis.T)
+
     def residuals(self, block: np.ndarray, resolution: float) -> np.ndarray:
         """Replace features by their residuals, with their means; return which are explained.
 
@@ -146,24 +152,23 @@ class Adjustment(Shared):
         """Return a block of float64 with the coefficients that make residuals of its features.
 
         A residual is then a difference, which has lost digits where hardly anything is left of a
-        feature: less than `EXPLAINED` of its squares. The block of such a feature gets residuals as
-        values, 0 where all is explained, and coefficients that are 0. `left_out` does not tell
-        these features. `resolution` is that of `residuals`.
+        feature (less than `EXPLAINED` of its squares), or where it has no zero and may be far from
+        it. Such a feature gets residuals as values, 0 where all is explained, and coefficients that
+        are 0. `resolution` is that of `residuals`.
         """
-        from scipy.sparse import csr_array
-
-        rows = block.as_rows()
-        coefficients = rows @ np.ascontiguousarray(self.basis.T)
-        total = rows.power(2).sum(axis=1) - rows.sum(axis=1) ** 2 / block.n_samples
-        if np.all(total - np.vecdot(coefficients, coefficients) >= EXPLAINED * total):
-            return replace(block, coefficients=coefficients)
-        values = rows.toarray()
-        values[self.residuals(values, resolution)] = 0
-        rows = csr_array(values)
-        return replace(
-            block,
-            indptr=rows.indptr,
-            indices=rows.indices,
-            data=rows.data,
-            coefficients=0 * coefficients,
-        )
+        n, rows = block.n_samples, block.as_rows()
+        coefficients = rows @ self.columns
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = rows.power(2).sum(axis=1) - rows.sum(axis=1) ** 2 / n
+            sound = total - np.vecdot(coefficients, coefficients) >= EXPLAINED * total
+        dense = np.flatnonzero(~sound | (np.bincount(block.rows, block.data != 0, len(total)) == n))
+        block = replace(block, coefficients=coefficients)
+        if not len(dense):
+            return block
+        values = rows[dense].toarray()
+        explained = self.residuals(values, resolution)
+        values[explained] = 0
+        coefficients[dense] = 0
+        left_out = np.zeros(len(total), np.int8) if block.left_out is None else block.left_out
+        left_out[dense[explained]] = LeftOut.EXPLAINED
+        return replace(block.with_rows(dense, values), left_out=left_out)

@@ -176,7 +176,7 @@ class PreparedMatrix:
         made = self.adjustment
         if made is None or made.known is not None or not self._keeps_zeros(len(self.steps)):
             return None
-        return made.basis
+        return made.columns.T
 
     def _keeps_zeros(self, n_steps: int) -> bool:
         return self.matrix.sparse and all(map(keeps_zeros, self.steps[:n_steps]))

@@ -227,6 +227,7 @@ class GdcovScorer(KernelScorer):
             self.dtype = problem.dtype
         self.facts, self.warnings = self.covariance.facts, self.covariance.warnings
         self.weights = self.covariance.laplacian.degrees
+        self.basis = problem.context.matrix.basis
         self.rooted = self.covariance.normalized
         self.operator, self.weak = self.covariance.function.form, self.covariance.weak
 
@@ -236,7 +237,7 @@ class GdcovScorer(KernelScorer):
         smoothing = isinstance(covariance.function, Smoothing)
         if not smoothing or not has_edges_or_groups(laplacian.similarity):
             return None
-        forms = SparseForms(laplacian.similarity, laplacian.degrees)
+        forms = SparseForms(laplacian.similarity, laplacian.degrees, self.basis)
         return StoredScorer(self.formula, forms, Within(forms, covariance.components))
 
     def formula(self, sums: Sums) -> np.ndarray:

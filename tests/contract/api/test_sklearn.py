@@ -280,6 +280,22 @@ def test_folds_take_their_rows_of_sources_graphs_and_coordinates(
         np.testing.assert_allclose(made.scores_, by_place.scores_, rtol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["f-test", "sselect"])
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+def test_classes_that_are_missing_are_refused(method: str, gap: object) -> None:
+    y = np.where(Y, "a", "b").astype(object)
+    y[[4, 7]] = gap
+    hint = "leave these out or write -1" if method == "sselect" else "leave these out$"
+    with pytest.raises(ValueError, match=f"in 2 of 36 samples, the first at 4: {hint}"):
+        selectors.Selector(method=method).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["source", "sources"])
+def test_sources_among_the_options_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"options has {name}, .* give fit the sources"):
+        selectors.MultiSourceSelector(options={name: {}}).fit(X)
+
+
 def test_what_has_no_index_is_refused_in_folds() -> None:
     for batch in (np.arange(36) % 2, pd.Series(np.arange(36) % 2), [*np.arange(36) % 2]):
         selector = selectors.Selector(5, method="f-test", options={"block": batch})

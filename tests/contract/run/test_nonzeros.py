@@ -20,11 +20,15 @@ N, M = 300, 40
 def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cells") / "cells.h5ad"
     make_cells(path, N, M, filled=0.3)
+    batches = [f"cell{i:08d}\tb{i % 7 % 3}\n" for i in range(N)]
+    (path.parent / "batches.tsv").write_text("cell\tbatch\n" + "".join(batches))
     return path
 
 
 def ranked(matrix: Path, **options: Any) -> RankResult:
     graph = {"similarity": "obsp:connectivities"}
+    if options.get("adjust"):
+        options = options | {"adjust": (f"{matrix.parent}/batches.tsv:batch",)}
     return rank(RankConfig(matrix=str(matrix), **(graph | options)))
 
 
@@ -35,6 +39,8 @@ def ranked(matrix: Path, **options: Any) -> RankResult:
         {"transform": "cpm,log1p"},
         {"method": "gdcov"},
         {"ranking": "phi3", "clusters": 4},
+        {"adjust": True},
+        {"adjust": True, "method": "variance", "similarity": None, "transform": "cpm,log1p"},
     ],
 )
 def test_both_ways_give_one_ranking(

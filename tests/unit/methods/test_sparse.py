@@ -17,6 +17,7 @@ from sfs_cli.methods.base import Status
 from sfs_cli.methods.classical import VarianceScorer
 from sfs_cli.methods.gdcov.covariance import GdcovScorer
 from sfs_cli.methods.spectral import SpecScorer
+from sfs_cli.store.adjust import Adjustment, orthonormal
 from sfs_cli.store.matrix import HeldMatrix, Missing
 from sfs_cli.store.prepared import PreparedMatrix
 from tests.making import fit, make_engine, problem_of
@@ -112,13 +113,39 @@ def applies(name: str, graph: str) -> bool:
 CASES = [(name, graph) for name in SCORERS for graph in GRAPHS if applies(name, graph)]
 
 
+def batches() -> Adjustment:
+    """Three batches, and a covariate."""
+    batch = np.arange(N) // 7 % 3
+    age = np.random.default_rng(5).normal(50, 9, N)
+    return Adjustment(orthonormal(np.stack([batch == 1, batch == 2, age]))[0])
+
+
+@pytest.mark.parametrize("adjustment", [None, batches()], ids=["as it is", "adjusted"])
 @pytest.mark.parametrize(("name", "graph"), CASES)
-def test_scores_are_those_of_dense_blocks(name: str, graph: str) -> None:
-    dense, thin = both(prepared(counts(extreme=True)), *SCORERS[name], GRAPHS[graph]())
+def test_scores_are_those_of_dense_blocks(
+    name: str, graph: str, adjustment: Adjustment | None
+) -> None:
+    source = prepared(counts(extreme=True), adjustment=adjustment)
+    dense, thin = both(source, *SCORERS[name], GRAPHS[graph]())
     np.testing.assert_array_equal(thin[1], dense[1])
     assert {Status.OK, Status.CONSTANT, Status.ALL_ZERO} <= set(dense[1].tolist())
     assert (dense[1] == Status.OK).sum() >= M - 4
     np.testing.assert_allclose(thin[0], dense[0], rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(("name", "graph"), CASES)
+def test_what_a_covariate_explains_nearly_costs_no_digits(name: str, graph: str) -> None:
+    """From 1e-2 to 1e-14 of the squares are left of features, and of the last nothing."""
+    adjustment, rng = batches(), np.random.default_rng(3)
+    noise = rng.poisson(3, (14, N)) * (rng.random((14, N)) < 0.3)
+    batch = np.arange(N) // 7 % 3 == 1
+    X = 9.0 * batch + noise * 10.0 ** -(np.arange(14)[:, None] ** 0.7)
+    X[-1] = 9.0 * batch
+    source = prepared(csr_array(X), adjustment=adjustment)
+    dense, thin = both(source, *SCORERS[name], GRAPHS[graph]())
+    np.testing.assert_array_equal(thin[1], dense[1])
+    assert dense[1][-1] == Status.EXPLAINED
+    np.testing.assert_allclose(thin[0], dense[0], rtol=1e-8)
 
 
 @pytest.mark.parametrize("policy", ["drop", "mean"])
