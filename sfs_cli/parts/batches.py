@@ -2,32 +2,45 @@
 
 A batch is ranked as a matrix of its samples alone would be: filters, missing values, totals, sample
 graph and method see no other sample. What is asked about the aggregated ranking (pruning, warnings)
-is asked about all samples, without the means of the batches.
+is asked about all samples, without the means of the batches. Where a ranking says more than ranks,
+as that of a test or of classes, the rankings of the batches are a table, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfs_cli.catalog import Method
+from sfs_cli.errors import listed
 from sfs_cli.methods.base import Solution
+from sfs_cli.methods.shared import SIGNIFICANT
 from sfs_cli.methods.significance.tested import tested_columns
+from sfs_cli.parts.classes import tell_difference
+from sfs_cli.parts.donors import doubt as about_donors
 from sfs_cli.parts.explained import explained_by, pairs, words
 from sfs_cli.ranking.aggregations import OF_BATCHES
 from sfs_cli.ranking.agreement import agreement
 from sfs_cli.ranking.combine import fisher, minus_log10
+from sfs_cli.ranking.table import Picked, Ranking
 from sfs_cli.report.model import Section, Table, agreement_table
 from sfs_cli.run.fused_rank import DEFAULT_AGGREGATION, aggregate_solutions
+from sfs_cli.run.guards import tell
 from sfs_cli.run.load import Run
 from sfs_cli.run.part import run_on
 from sfs_cli.run.scoring import RankResult, Scored
+from sfs_cli.tables import header
 
 MOST_COMPARED = 20
 """Largest number of batches whose rankings are compared in pairs."""
+TABLE = "batches.tsv"
+BEST = 5
+"""Features of each batch that ``run.json`` and the report list."""
 
 
 def rank_within(run: Run, rank: Callable[[Run], Scored]) -> Scored:
@@ -44,7 +57,8 @@ def rank_within(run: Run, rank: Callable[[Run], Scored]) -> Scored:
         with part.located(run.log):
             of_part.fit()
             scored = rank(of_part)
-        solutions.append(replace(scored.solution, scorer=None))  # which may hold a graph
+        # a scorer may hold a graph, and the class means are columns by now
+        solutions.append(replace(scored.solution, scorer=None, class_means=None))
         facts: dict[str, Any] = {"name": part.name, "samples": len(part.samples)}
         if part.labels is not None:
             facts["classes"] = part.labels.counts()
@@ -58,7 +72,12 @@ def rank_within(run: Run, rank: Callable[[Run], Scored]) -> Scored:
     found = {"column": column.name, "how": how, "ranked": ranked, "left_out": cohort.left_out}
     if len(ranked) <= MOST_COMPARED:
         found["kendall_tau"] = agreement(ranks).kendall
-    return Scored(solution, scored.graph if tested else {}, facts={"batches": found})
+    return Scored(
+        solution,
+        scored.graph if tested else {},
+        facts={"batches": found},
+        within=dict(zip(names, solutions)),
+    )
 
 
 def tell_explained(run: Run, found: RankResult) -> None:
@@ -72,6 +91,44 @@ def tell_explained(run: Run, found: RankResult) -> None:
     )
 
 
+def add_table(run: Run, found: RankResult, rankings: dict[str, Ranking]) -> None:
+    """Add the table of the rankings of the batches, by their names, and say what they find.
+
+    A column that some of them have, as of a class that others lack, is empty in the others.
+    """
+    facts = found.facts["batches"]
+    for ranking, each in zip(rankings.values(), facts["ranked"]):
+        each["best"] = ranking.feature[: min(BEST, ranking.n_scored)]
+        if (q := ranking.extra.get("q_value")) is not None:
+            each["significant"] = int(np.count_nonzero(np.asarray(q) <= SIGNIFICANT))
+    if counts := {b["name"]: b["significant"] for b in facts["ranked"] if "significant" in b}:
+        told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        run.log.note(f"q-value of {SIGNIFICANT:g} or less within batches ({TABLE}): {told}")
+        read, combined = found.facts["input"], "q_value" in found.ranking.extra  # whose test warns
+        if read.get("donors") and not combined and (doubt := about_donors(read)):
+            tell(run, doubt.guard, doubt.text)
+    tell_difference(run, found, next(iter(rankings.values())).extra)
+    rows = np.zeros(run.matrix.n_features, int)
+    empty: dict[str, np.ndarray | Picked] = {
+        name: Picked([""], rows) if isinstance(column, Picked) else np.full(len(rows), np.nan)
+        for each in rankings.values()
+        for name, column in each.extra.items()
+        if name != "tied"
+    }
+    for batch, ranking in rankings.items():
+        extra = {name: ranking.extra.get(name, none) for name, none in empty.items()}
+        first = np.arange(len(ranking))[: run.config.top]
+        rankings[batch] = replace(ranking, extra=extra).reordered(first)  # without the others
+    found.batches = rankings
+    found.files[TABLE] = partial(_write, rankings)
+
+
+def _write(rankings: dict[str, Ranking], path: Path) -> None:
+    from sfs_cli.io.results.writers import write_rankings
+
+    write_rankings(header(TABLE)[0], rankings, path)
+
+
 def section(facts: dict[str, Any], method: Method) -> Section:
     """Return what the page says of batches, and how to read what is aggregated."""
     meaning = OF_BATCHES[facts["how"]].meaning
@@ -80,22 +137,31 @@ def section(facts: dict[str, Any], method: Method) -> Section:
         pairs=pairs(facts["explained"]),
         tables=_tables(facts),
         how=f"The features were ranked by {method.title} within each batch. {meaning}",
+        files=[(TABLE, "the ranking within each batch")] * ("best" in facts["ranked"][0]),
     )
 
 
 def _tables(facts: dict[str, Any]) -> list[Table]:
     """Return the tables of the batches, and of how far their rankings agree."""
     ranked = facts["ranked"]
-    rows: list[tuple[object, ...]] = [(b["name"], b["samples"], "ranked") for b in ranked]
-    rows += [(name, None, f"left out: {why}") for name, why in facts["left_out"].items()]
-    tables = [
-        Table(
-            heading="Batches",
-            columns=(facts["column"], "samples", "use"),
-            rows=rows,
-            note=f"The rankings within batches were aggregated: {OF_BATCHES[facts['how']].title}.",
-        )
+    columns, note = [facts["column"], "samples", "use"], ""
+    if tested := "significant" in ranked[0]:
+        columns.append("significant")
+        note = f" Significant: features with a q-value of {SIGNIFICANT:g} or less within the batch."
+    if listing := "best" in ranked[0]:
+        columns.append("best")
+    rows: list[tuple[object, ...]] = [
+        (b["name"], b["samples"], "ranked")
+        + (b.get("significant"),) * tested
+        + (listed(b.get("best", ()), BEST),) * listing
+        for b in ranked
     ]
+    rows += [
+        (name, None, f"left out: {why}", *(None,) * (len(columns) - 3))
+        for name, why in facts["left_out"].items()
+    ]
+    how = f"The rankings within batches were aggregated: {OF_BATCHES[facts['how']].title}."
+    tables = [Table(heading="Batches", columns=columns, rows=rows, note=how + note)]
     if "kendall_tau" in facts:
         tables.append(agreement_table([b["name"] for b in ranked], facts["kendall_tau"]))
     return tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,10 +19,12 @@ _UNSAFE = re.compile(r"[^\w.+-]+")
 """Characters of column names that other programs cannot read, such as line breaks."""
 
 
-def tell_difference(run: Run, found: RankResult) -> None:
-    """Say which difference the column of changes is."""
-    for name in set(CHANGES) & set(found.ranking.extra):  # one at most
-        first, second = compared_classes(run)
+def tell_difference(run: Run, found: RankResult, columns: Iterable[str]) -> None:
+    """Say which difference the column of changes is, among the columns of a ranking."""
+    for name in set(CHANGES) & set(columns):  # one at most
+        if len(classes := compared_classes(run)) > 2:  # of which a batch may have two
+            return
+        first, second = classes
         found.facts["method"][name] = f"{second} - {first}"
         told = f"differences are those of {second} less {first}"
         if run.config.reference is None:

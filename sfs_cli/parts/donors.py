@@ -20,7 +20,8 @@ from sfs_cli.run.scoring import RankResult
 def count_donors(run: Run, found: RankResult) -> None:
     """Add to the facts how the samples are spread over donors and classes, where donors are known.
 
-    Of the design, `column` is that of donors that no option names, `of_several_classes` counts the
+    Of the design, `column` is that of donors that no option names, `batch` that of batches, which
+    are tested one by one, so that a donor is another one in each; `of_several_classes` counts the
     donors with samples of more than one class (as in pairs), `donors_by_classes` the donors in each
     class, and `adjusted` says whether ``--adjust`` takes the differences between donors out.
     """
@@ -33,12 +34,20 @@ def count_donors(run: Run, found: RankResult) -> None:
     if run.labels is not None:
         labels = run.labels.take(run.matrix.samples)  # an outcome as it was before --adjust
         known = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
-    pairs, count = np.unique(np.column_stack([donors, known]), axis=0), int(donors.max()) + 1
+    count = int(donors.max()) + 1
+    if run.cohort.parts:
+        parts = np.zeros(run.context.n, int)
+        for number, part in enumerate(run.cohort.parts):
+            parts[part.samples] = number
+        own = np.column_stack([parts, donors])
+        donors = np.unique(own, axis=0, return_inverse=True)[1].ravel()
+    pairs = np.unique(np.column_stack([donors, known]), axis=0)
     found.facts["input"] |= {
         "donors": count,
         "donor_design": {
             "column": column,
-            "donors": count,
+            "donors": int(donors.max()) + 1,
+            "batch": run.config.batch,
             "of_several_classes": int(np.count_nonzero(np.bincount(pairs[:, 0]) > 1)),
             "donors_by_classes": len(pairs),
             "adjusted": run.design is not None and _explains(run.design.basis, donors),
@@ -67,10 +76,12 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
     repeated, adjusted = design["donors_by_classes"] < samples, design["adjusted"]
     if design["donors"] == samples or (adjusted and not repeated):
         return None
-    column = design.get("column")
+    column, batch = design.get("column"), design.get("batch")
     seen = (
         f"by {column}, " * bool(column)
-        + f"the {samples:,} samples are of {design['donors']:,} donors, and "
+        + f"the {samples:,} samples are of {design['donors']:,} donors"
+        + " (counted in each batch)" * bool(batch)
+        + ", and "
     )
     if repeated:
         seen += "samples of one donor are not independent (pseudoreplication)"
@@ -84,12 +95,14 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
     ways = []
     donor = "DONOR"
     if column and column.startswith("obs:"):  # tables of labels have no cells to add up
-        donor = shlex.quote(column.removeprefix("obs:"))
-    if facts.get("pseudobulk") and not design["of_several_classes"]:
+        names = [name.rpartition(":")[2] for name in (column, batch) if name]
+        donor = shlex.quote(",".join(names))
+    if (sums := facts.get("pseudobulk")) and not design["of_several_classes"]:
+        others = [f"obs:{name}" for name in sums["by"].split(",") if f"obs:{name}" != column]
+        within = shlex.quote(others[0]) if len(others) == 1 else "CLUSTER"
         ways.append(
-            f"add up all cells of each donor (--pseudobulk {donor}), or test the samples of each "
-            "cluster by themselves (a table of their labels alone: --labels FILE:COLUMN --samples "
-            "intersect)"
+            f"test within each cluster (--batch {within}, whose tables are in batches.tsv), or add "
+            f"up all cells of each donor (--pseudobulk {donor})"
         )
     elif not design["of_several_classes"]:
         ways.append(

@@ -58,12 +58,11 @@ def with_null(run: Run) -> tuple[Run, dict[str, Any]]:
     """Return the run with the null distribution of its p-values, and what ``run.json`` says of it.
 
     That is theory, unless the values are found not to suit it. Nothing is changed where
-    ``--pvalues`` is given, where samples or counts are weighted, which no permutation is for, and
-    within batches, whose p-values are not written.
+    ``--pvalues`` is given, and where samples or counts are weighted, which no permutation is for.
     """
     config, labels, context = run.config, run.context.labels, run.context
     weighted = config.voom or context.sample_weights is not None
-    decided = config.pvalues is not None or config.batch is not None or weighted
+    decided = config.pvalues is not None or weighted
     if config.scorer not in OF_VALUES or decided or labels is None:
         return run, {}
     scorer, values, equal = scorer_of(config, problem_of(run, None)), some_features(run), True
@@ -84,7 +83,8 @@ def with_null(run: Run) -> tuple[Run, dict[str, Any]]:
     null: dict[str, Any] = {"pvalues": "moments"}
     if context.blocks is not None:  # within which there are no moments
         null = {"pvalues": "permutation", "permutation_draws": MOST}
-    return replace(run, config=replace(config, **null)), facts
+    # a batch is tested by itself
+    return replace(run, config=replace(config, batch=None, **null)), facts
 
 
 def some_features(run: Run) -> np.ndarray:

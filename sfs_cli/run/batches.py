@@ -13,10 +13,12 @@ from sfs_cli.run.cohort import Cohort, Part, compressed
 
 SMALLEST = 10
 """Samples of the smallest batch that is ranked: rankings of fewer are mostly noise."""
+OF_SUMS = 4
+"""The same of samples that are sums of many cells, and are tested."""
 
 
-def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
-    """Return the samples that are in the batches to rank, of `SMALLEST` samples or more.
+def choose_batches(cohort: Cohort, log: Messages, smallest: int = SMALLEST) -> Cohort:
+    """Return the samples that are in the batches to rank, of `smallest` samples or more.
 
     Raises
     ------
@@ -26,7 +28,9 @@ def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
     (column,), labels = cohort.columns["batch"], cohort.labels
     names = np.array([str(column.values[sample]) for sample in cohort.samples], dtype=object)
     members = {name: np.flatnonzero(names == name) for name in sorted(set(names.tolist()))}
-    left_out = {name: why for name, own in members.items() if (why := _lacking(labels, own))}
+    left_out = {
+        name: why for name, own in members.items() if (why := _lacking(labels, own, smallest))
+    }
     members = {name: own for name, own in members.items() if name not in left_out}
     reasons = [f"{name} ({why})" for name, why in left_out.items()]
     count = len(members) + len(left_out)
@@ -35,7 +39,7 @@ def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
             f"{len(members)} of {counted(count, 'batch')} of {column.name} can be ranked: there is "
             "nothing to aggregate",
             where=column.where + (f": {listed(reasons)}" if reasons else ""),
-            hint=f"a batch needs {SMALLEST} samples and, for a method with "
+            hint=f"a batch needs {smallest} samples and, for a method with "
             "labels, two samples of each of its classes; --adjust takes the means of small batches "
             "out of the features instead",
             option="batch",
@@ -60,9 +64,9 @@ def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
     )
 
 
-def _lacking(labels: Labels | None, samples: np.ndarray) -> str:
+def _lacking(labels: Labels | None, samples: np.ndarray, smallest: int) -> str:
     """Return why a batch cannot be ranked, with labels where they are used; empty if it can."""
-    if len(samples) < SMALLEST:
+    if len(samples) < smallest:
         return counted(len(samples), "sample")
     if labels is None:
         return ""

@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -152,7 +152,11 @@ def rank(
             ranking = _by_score(run, scored.solution)
             found = RankResult(config, scored, ranking, facts_of(run, scored))
             _find_parts(run, found, before, page)
-            found.ranking = replace(_annotated(run, found), top=config.top)
+            within = _within_batches(run, scored)
+            first, *others = _annotated(run, found, [found.ranking, *within.values()])
+            found.ranking = replace(first, top=config.top)
+            if within:
+                parts.batches.add_table(run, found, dict(zip(within, others)))
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         best = found.ranking.order[: min(TOP, found.ranking.n_scored)]
         # fewer say little of batches
@@ -176,18 +180,39 @@ def rank(
     return found
 
 
-def _annotated(run: Run, found: RankResult) -> Ranking:
-    """Return the ranking with the annotations that the matrix has of its features."""
-    ranking, var = found.ranking, run.matrix.ids.var
+def _within_batches(run: Run, scored: Scored) -> dict[str, Ranking]:
+    """Return the rankings of the batches; none where they say no more than the ranks of each."""
+    if not run.labels_used and run.config.pvalues is None:
+        return {}
+    # a solution goes when its ranking is made: of many features both would be large
+    found = {name: _by_score(run, scored.within.pop(name)) for name in [*scored.within]}
+    if run.config.given_ is not None:
+        found = {name: parts.given.put_last(ranking) for name, ranking in found.items()}
+    return found
+
+
+def _annotated(run: Run, found: RankResult, rankings: Sequence[Ranking]) -> list[Ranking]:
+    """Return rankings with the annotations that the matrix has of its features."""
+    var = run.matrix.ids.var
     if not var:
-        return ranking
+        return [*rankings]
     # a column of that name is read for that of a ranking, also where this one has none
-    names = free_names(var, {*ranking.columns(0, 0), *RANKING, *CHANGES})
+    taken = {*RANKING, *CHANGES}.union(*(each.columns(0, 0) for each in rankings))
+    taken |= {"batch"} if len(rankings) > 1 else set()
+    names = free_names(var, taken)
     if again := [f"{name} as {own}" for name, own in zip(var, names) if name != own]:
         run.log.note(f"annotations under another name, which a ranking has: {listed(again)}")
     found.facts["input"]["annotations"] = names
-    columns = (Picked(texts, ranking.order) for texts in var.values())
-    return replace(ranking, extra={**ranking.extra, **dict(zip(names, columns))})
+    return [
+        replace(
+            each,
+            extra={
+                **each.extra,
+                **{name: Picked(texts, each.order) for name, texts in zip(names, var.values())},
+            },
+        )
+        for each in rankings
+    ]
 
 
 def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
@@ -206,17 +231,28 @@ def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
 def score(run: Run, *, alone: bool = True) -> Scored:
     """Score the features as the configuration asks, and, `alone`, test them by what suits them."""
     run.fit()
+    if run.config.batch is None:
+        return _on_samples(run, alone=alone)
+
+    def rank_batch(of_batch: Run) -> Scored:
+        scored = _on_samples(of_batch, alone=alone)
+        return replace(scored, solution=_solved(of_batch, scored.solution))
+
+    return parts.batches.rank_within(run, rank_batch)
+
+
+def _on_samples(run: Run, *, alone: bool) -> Scored:
+    """Score the features on the samples of a run, and, `alone`, test them by what suits them."""
     facts: dict[str, Any] = {}
     if alone and tested(run.config):
         run, facts = parts.theory.with_null(run)
-    within = run.config.batch is not None
-    scored = parts.batches.rank_within(run, _on_samples) if within else _on_samples(run)
+    scored = _as_asked(run)
     scored.solution.facts.update(facts)
     return scored
 
 
-def _on_samples(run: Run) -> Scored:
-    """Score the features on all samples of a run, in the way that its configuration asks for."""
+def _as_asked(run: Run) -> Scored:
+    """Score the features on the samples of a run, in the way that its configuration asks for."""
     config = run.config
     if config.source:
         return parts.knowledge.rank_by_knowledge(run)
@@ -363,7 +399,7 @@ def _find_parts(run: Run, found: RankResult, before: _Before, page: bool) -> Non
     if config.members:
         facts["method"]["members"] = list(config.members)
     if config.labels is not None:
-        parts.classes.tell_difference(run, found)
+        parts.classes.tell_difference(run, found, found.ranking.extra)
     if before.markers is not None:
         parts.markers.find_markers(run, found, before.markers)
     if config.format == "rnk" and config.method in SIGNED:
