@@ -91,7 +91,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
             annotations=Annotations(
                 arrow_table(obs),
                 tuple(comparisons),
-                {"matrices": there} | (_logged(group, path) if key == "X" else {}),
+                {"matrices": there} | (_logged(group, path) if key in ("X", "raw/X") else {}),
             ),
         )
 
@@ -132,7 +132,7 @@ def _check_anndata(group: Any, path: Path) -> None:
 
 
 def _logged(group: Any, path: Path) -> dict[str, Any]:
-    """Return ``log1p`` where scanpy says that ``X`` are logarithms."""
+    """Return ``log1p`` where scanpy says that ``X``, or ``raw`` made of it, are logarithms."""
     return logged(_read_element(group, "uns/log1p", path)) if "uns/log1p" in group else {}
 
 
