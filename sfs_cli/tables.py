@@ -270,7 +270,7 @@ FILES = {
         "the ranking within each batch, one after the other, the best feature of each first; with "
         "`--top N` the first N of each; q-values are adjusted within the batch",
         _WHOLE,
-        "`--batch` with a method that uses the labels, and with p-values",
+        "`--batch` with a method that uses the labels, or with `--spatial` or `--scales`",
         {
             "batch": "the batch",
             "COLUMN": "each column of a ranking, but `tied`; empty, or NaN, where it is of other "

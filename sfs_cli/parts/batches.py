@@ -107,7 +107,6 @@ def add_table(run: Run, found: RankResult, rankings: dict[str, Ranking]) -> None
         read, combined = found.facts["input"], "q_value" in found.ranking.extra  # whose test warns
         if read.get("donors") and not combined and (doubt := about_donors(read)):
             tell(run, doubt.guard, doubt.text)
-    tell_difference(run, found, next(iter(rankings.values())).extra)
     rows = np.zeros(run.matrix.n_features, int)
     empty: dict[str, np.ndarray | Picked] = {
         name: Picked([""], rows) if isinstance(column, Picked) else np.full(len(rows), np.nan)
@@ -115,6 +114,7 @@ def add_table(run: Run, found: RankResult, rankings: dict[str, Ranking]) -> None
         for name, column in each.extra.items()
         if name != "tied"
     }
+    tell_difference(run, found, empty)
     for batch, ranking in rankings.items():
         extra = {name: ranking.extra.get(name, none) for name, none in empty.items()}
         first = np.arange(len(ranking))[: run.config.top]

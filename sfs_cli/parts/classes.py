@@ -22,7 +22,11 @@ _UNSAFE = re.compile(r"[^\w.+-]+")
 def tell_difference(run: Run, found: RankResult, columns: Iterable[str]) -> None:
     """Say which difference the column of changes is, among the columns of a ranking."""
     for name in set(CHANGES) & set(columns):  # one at most
-        if len(classes := compared_classes(run)) > 2:  # of which a batch may have two
+        if len(classes := compared_classes(run)) > 2:
+            run.log.note(
+                "differences within a batch of two classes are those of the second by name less "
+                "the first; direction has the higher one"
+            )
             return
         first, second = classes
         found.facts["method"][name] = f"{second} - {first}"

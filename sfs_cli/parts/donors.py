@@ -47,7 +47,7 @@ def count_donors(run: Run, found: RankResult) -> None:
         "donor_design": {
             "column": column,
             "donors": int(donors.max()) + 1,
-            "batch": run.config.batch,
+            "batch": run.cohort.columns["batch"][0].name if run.cohort.parts else None,
             "of_several_classes": int(np.count_nonzero(np.bincount(pairs[:, 0]) > 1)),
             "donors_by_classes": len(pairs),
             "adjusted": run.design is not None and _explains(run.design.basis, donors),
@@ -95,14 +95,16 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
     ways = []
     donor = "DONOR"
     if column and column.startswith("obs:"):  # tables of labels have no cells to add up
-        names = [name.rpartition(":")[2] for name in (column, batch) if name]
-        donor = shlex.quote(",".join(names))
+        donor = column.removeprefix("obs:")
+        donor = shlex.quote(f"{donor},{batch}" if batch else donor)
     if (sums := facts.get("pseudobulk")) and not design["of_several_classes"]:
-        others = [f"obs:{name}" for name in sums["by"].split(",") if f"obs:{name}" != column]
+        by = [f"obs:{name}" for name in sums["by"].split(",")]
+        others = [name for name in by if name != column]
         within = shlex.quote(others[0]) if len(others) == 1 else "CLUSTER"
         ways.append(
-            f"test within each cluster (--batch {within}, whose tables are in batches.tsv), or add "
-            f"up all cells of each donor (--pseudobulk {donor})"
+            f"test within each cluster (--batch {within}, whose tables are in batches.tsv), or "
+            * (len(by) > 1)  # else the donors have several samples, as they were taken
+            + f"add up all cells of each donor (--pseudobulk {donor})"
         )
     elif not design["of_several_classes"]:
         ways.append(

@@ -124,7 +124,7 @@ def warn_of_variances(run: Run, tested: dict[str, Any], solution: Solution) -> N
         of_classes = METHODS[config.scorer].compares
     else:
         of_classes = graph_asked(config, run.matrix.n_samples).name == "label"
-    if labels is None or not of_classes or run.cohort.parts or config.voom:
+    if labels is None or not of_classes or config.voom:
         return  # weights of single counts are none of the assumptions that are checked here
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(solution.scored, wanted))

@@ -35,13 +35,18 @@ def choose_batches(cohort: Cohort, log: Messages, smallest: int = SMALLEST) -> C
     reasons = [f"{name} ({why})" for name, why in left_out.items()]
     count = len(members) + len(left_out)
     if len(members) < 2:
+        other = "--adjust takes the means of small batches out of the features instead"
+        if members and labels is not None:
+            other = (
+                f"to rank {next(iter(members))} alone, give a table of the labels of its samples "
+                "(--labels FILE:COLUMN --samples intersect, without --batch)"
+            )
         raise InputError(
             f"{len(members)} of {counted(count, 'batch')} of {column.name} can be ranked: there is "
             "nothing to aggregate",
             where=column.where + (f": {listed(reasons)}" if reasons else ""),
             hint=f"a batch needs {smallest} samples and, for a method with "
-            "labels, two samples of each of its classes; --adjust takes the means of small batches "
-            "out of the features instead",
+            f"labels, two samples of each of its classes; {other}",
             option="batch",
         )
     if reasons:

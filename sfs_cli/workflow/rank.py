@@ -236,7 +236,10 @@ def score(run: Run, *, alone: bool = True) -> Scored:
 
     def rank_batch(of_batch: Run) -> Scored:
         scored = _on_samples(of_batch, alone=alone)
-        return replace(scored, solution=_solved(of_batch, scored.solution))
+        solution = _solved(of_batch, scored.solution)
+        if alone and tested(of_batch.config):
+            parts.theory.warn_of_variances(of_batch, solution.facts, solution)
+        return replace(scored, solution=solution)
 
     return parts.batches.rank_within(run, rank_batch)
 

@@ -122,3 +122,51 @@ def test_a_column_of_some_batches_is_empty_in_the_others(cells, sfs):
         "c1": True,
         "c2": False,
     }
+
+
+def test_variances_that_differ_within_a_batch_are_told_of_it(tmp_path, monkeypatch, sfs):
+    monkeypatch.chdir(tmp_path)
+    rng, n = np.random.default_rng(0), 80
+    few, late = np.arange(n) % 40 < 8, np.arange(n) >= 40
+    values, samples = rng.normal(size=(200, n)), [f"s{i}" for i in range(n)]
+    values[:, few & late] *= 4
+    pd.DataFrame(values, [f"g{i}" for i in range(200)], samples).to_csv("x.csv")
+    pd.DataFrame({"kind": few, "run": late}, samples).to_csv("y.csv")
+    words = ["rank", "x.csv", "--labels", "y.csv:kind", "--batch", "y.csv:run"]
+    told = sfs(*words, "--method", "f-test").err
+    assert "batch True: the classes differ in size and in variance" in told
+    assert told.count("[class-tests]") == 1
+    assert "[class-tests]" not in sfs(*words, "--method", "welch").err
+
+
+def test_the_sign_is_told_where_a_later_batch_has_two_of_three_classes(cells, sfs):
+    third = (cells.obs.cluster == "c0") & (cells.obs.donor.isin(["d0", "d1"]))
+    cells.obs["condition"] = cells.obs.condition.astype(str).mask(third, "third")
+    cells.write_h5ad("cells.h5ad")
+    words = ["--transform", "median,log1p", "--labels", "obs:condition", "--method", "f-test"]
+    told = sfs("rank", "cells.h5ad", *words, "--batch", "obs:cluster").err
+    assert "differences within a batch of two classes are those of the second by name" in told
+
+
+def test_advice_about_donors_suits_the_columns(cells, sfs):
+    cells.obs["sample"] = [f"{d}{i % 2}" for i, d in enumerate(cells.obs.donor)]
+    cells.obs["a:b"] = cells.obs.cluster
+    cells.write_h5ad("cells.h5ad")
+    words = ["rank", "cells.h5ad", *TEST, "--top", "1"]
+    of_samples = sfs(*words, "--pseudobulk", "sample").err  # which are no clusters
+    assert "add up all cells of each donor (--pseudobulk donor)" in of_samples
+    assert "--batch" not in of_samples
+    assert "--pseudobulk donor,a:b" in sfs(*words, "--batch", "obs:a:b").err
+
+
+def test_a_single_batch_is_ranked_alone_as_the_error_says(cells, sfs):
+    cells = cells[(cells.obs.cluster == "c1") | (cells.obs.condition == "case")].copy()
+    cells.write_h5ad("cells.h5ad")
+    words = ["rank", "cells.h5ad", "--pseudobulk", "donor,cluster", "--out", "out"]
+    done = sfs(*words, "--batch", "cluster", *TEST, code=3)
+    assert "to rank c1 alone, give a table of the labels" in done.err
+    kinds = {f"d{i}_c1": "case" if i < DONORS // 2 else "control" for i in range(DONORS)}
+    pd.Series(kinds, name="condition").to_csv("y.csv")
+    given = [word.replace("obs:", "y.csv:") for word in TEST]
+    sfs(*words, *given, "--samples", "intersect")
+    assert set(pd.read_csv("out/ranking.tsv", sep="\t").feature[:3]) <= {f"g{i}" for i in range(12)}
