@@ -183,8 +183,8 @@ class TestingFields(Config):
     moderate: str = option(
         "Moderated variances (empirical Bayes, as in limma): the residual variance of each feature "
         "is shrunk towards that of all features (yes), or towards the trend of variance and "
-        f"mean (trend). By default where the residual degrees of freedom are {FEW} or fewer, of "
-        "the smallest batch with --batch, and with --voom.",
+        f"mean (trend). By default where the residual degrees of freedom are {FEW} or fewer and "
+        "samples are not ranked in batches of 10 or more, and with --voom.",
         section="Tests",
         verbs=RANKING,
         metavar="[auto|yes|trend|no]",

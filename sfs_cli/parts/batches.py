@@ -21,6 +21,7 @@ from sfs_cli.errors import listed
 from sfs_cli.methods.base import Solution
 from sfs_cli.methods.shared import SIGNIFICANT
 from sfs_cli.methods.significance.tested import tested_columns
+from sfs_cli.options.testing import on_scales
 from sfs_cli.parts.classes import tell_difference
 from sfs_cli.parts.donors import doubt as about_donors
 from sfs_cli.parts.explained import explained_by, pairs, words
@@ -39,34 +40,51 @@ from sfs_cli.tables import header
 MOST_COMPARED = 20
 """Largest number of batches whose rankings are compared in pairs."""
 TABLE = "batches.tsv"
+TESTED = ("p_value", "effect")
+"""The columns of batches that are combined where these are tested on scales."""
 BEST = 5
 """Features of each batch that ``run.json`` and the report list."""
 
 
-def rank_within(run: Run, rank: Callable[[Run], Scored]) -> Scored:
+def rank_within(
+    run: Run,
+    rank: Callable[[Run], Scored],
+    ranking_of: Callable[[Run, Solution], Ranking] | None,
+) -> Scored:
     """Score every feature in each batch, and aggregate the rankings.
 
-    `rank` ranks the samples of one. Of the facts, `left_out` are the batches that were not ranked,
-    with the reason; `kendall_tau` tells how far the rankings agree, where they are few. Raises
-    InputError, which names the batch, when one has no graph or no score at all.
+    `rank` ranks the samples of one, and `ranking_of` makes its table, where there is one. Of the
+    facts, `left_out` are the batches that were not ranked, with the reason; `kendall_tau` tells how
+    far the rankings agree, where they are few. Raises InputError, which names the batch, when one
+    has no graph or no score at all.
     """
-    cohort, solutions, ranked = run.cohort, [], []
+    cohort, solutions, ranked, within = run.cohort, [], [], dict[str, Ranking]()
     for part in cohort.parts:
         of_part = run_on(run, part.samples, part.labels, part.design)
         of_part = of_part.of(f" within {part.title}")
         with part.located(run.log):
             of_part.fit()
             scored = rank(of_part)
-        # a scorer may hold a graph, and the class means are columns by now
-        solutions.append(replace(scored.solution, scorer=None, class_means=None))
+            ranking = None if ranking_of is None else ranking_of(of_part, scored.solution)
         facts: dict[str, Any] = {"name": part.name, "samples": len(part.samples)}
         if part.labels is not None:
             facts["classes"] = part.labels.counts()
         ranked.append(facts | {"graph": scored.graph, "method": scored.solution.facts})
+        if ranking is not None:
+            ranked[-1] |= _best(ranking)
+            # rows that are not written, and what is told of the whole alone, take no memory
+            extra = {name: each for name, each in ranking.extra.items() if name != "tied"}
+            ranking = replace(ranking, extra=extra)
+            if run.config.top is not None:
+                ranking = ranking.reordered(np.arange(len(ranking))[: run.config.top])
+            within[part.name] = ranking
+        # what is aggregated: a scorer may hold a graph
+        kept = {n: scored.solution.extra[n] for n in TESTED if on_scales(run.config)}
+        solutions.append(replace(scored.solution, scorer=None, class_means=None, extra=kept))
     how = DEFAULT_AGGREGATION
     names = [part.name for part in cohort.parts]
     solution, ranks = aggregate_solutions(how, solutions, names)
-    if tested := run.config.pvalues is not None:
+    if tested := on_scales(run.config):
         how, solution = "fisher", _tested(solution, solutions)
     (column,) = cohort.columns["batch"]
     found = {"column": column.name, "how": how, "ranked": ranked, "left_out": cohort.left_out}
@@ -76,7 +94,7 @@ def rank_within(run: Run, rank: Callable[[Run], Scored]) -> Scored:
         solution,
         scored.graph if tested else {},
         facts={"batches": found},
-        within=dict(zip(names, solutions)),
+        within=within,
     )
 
 
@@ -91,35 +109,36 @@ def tell_explained(run: Run, found: RankResult) -> None:
     )
 
 
-def add_table(run: Run, found: RankResult, rankings: dict[str, Ranking]) -> None:
-    """Add the table of the rankings of the batches, by their names, and say what they find.
+def _best(ranking: Ranking) -> dict[str, Any]:
+    """Return what the record and the page say of the ranking within a batch."""
+    facts: dict[str, Any] = {"best": ranking.feature[: min(BEST, ranking.n_scored)]}
+    if (q := ranking.extra.get("q_value")) is not None:
+        facts["significant"] = int(np.count_nonzero(np.asarray(q) <= SIGNIFICANT))
+    return facts
+
+
+def add_table(run: Run, found: RankResult) -> None:
+    """Add the table of the rankings within batches, and say what they find.
 
     A column that some of them have, as of a class that others lack, is empty in the others.
     """
-    facts = found.facts["batches"]
-    for ranking, each in zip(rankings.values(), facts["ranked"]):
-        each["best"] = ranking.feature[: min(BEST, ranking.n_scored)]
-        if (q := ranking.extra.get("q_value")) is not None:
-            each["significant"] = int(np.count_nonzero(np.asarray(q) <= SIGNIFICANT))
+    facts, rankings = found.facts["batches"], found.batches
     if counts := {b["name"]: b["significant"] for b in facts["ranked"] if "significant" in b}:
         told = ", ".join(f"{name} {count:,}" for name, count in counts.items())
         run.log.note(f"q-value of {SIGNIFICANT:g} or less within batches ({TABLE}): {told}")
         read, combined = found.facts["input"], "q_value" in found.ranking.extra  # whose test warns
         if read.get("donors") and not combined and (doubt := about_donors(read)):
             tell(run, doubt.guard, doubt.text)
-    rows = np.zeros(run.matrix.n_features, int)
+    rows = np.zeros(max(map(len, rankings.values())), np.int32)
     empty: dict[str, np.ndarray | Picked] = {
         name: Picked([""], rows) if isinstance(column, Picked) else np.full(len(rows), np.nan)
         for each in rankings.values()
         for name, column in each.extra.items()
-        if name != "tied"
     }
     tell_difference(run, found, empty)
     for batch, ranking in rankings.items():
         extra = {name: ranking.extra.get(name, none) for name, none in empty.items()}
-        first = np.arange(len(ranking))[: run.config.top]
-        rankings[batch] = replace(ranking, extra=extra).reordered(first)  # without the others
-    found.batches = rankings
+        rankings[batch] = replace(ranking, extra=extra)
     found.files[TABLE] = partial(_write, rankings)
 
 
@@ -172,7 +191,7 @@ def _tested(solution: Solution, batches: list[Solution]) -> Solution:
 
     The effect is the largest one in any of them.
     """
-    p, effect = (np.array([each.extra[c] for each in batches]) for c in ("p_value", "effect"))
+    p, effect = (np.array([each.extra[c] for each in batches]) for c in TESTED)
     columns, facts = tested_columns(fisher(p), np.fmax.reduce(effect), None)
     extra, score = columns | solution.extra, minus_log10(columns["p_value"])
     facts |= solution.facts

@@ -62,7 +62,10 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     change = columns[2]
     sign = run.method.sign(solution.extra, change)
     higher = np.select([sign > 0, sign < 0], [1, 0], none).astype(np.int32)
-    means = dict(zip(mean_columns(classes), columns[:2]))
+    # of all batches, whose tables are one
+    whole = run.cohort.labels.classes if run.cohort.parts and run.cohort.labels else classes
+    named = dict(zip(whole, mean_columns([*whole])))
+    means = {named[name]: column for name, column in zip(classes, columns)}
     unit = doublings_of(run)
     compared = {"mean_difference": change} if unit is None else {"log2_fold_change": change * unit}
     return {"direction": Picked(names, higher), **means, **compared}

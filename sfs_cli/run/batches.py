@@ -14,11 +14,13 @@ from sfs_cli.run.cohort import Cohort, Part, compressed
 SMALLEST = 10
 """Samples of the smallest batch that is ranked: rankings of fewer are mostly noise."""
 OF_SUMS = 4
-"""The same of samples that are sums of many cells, and are tested."""
+"""The same of sums of many cells, which are tested, where fewer than two batches are larger."""
 
 
-def choose_batches(cohort: Cohort, log: Messages, smallest: int = SMALLEST) -> Cohort:
-    """Return the samples that are in the batches to rank, of `smallest` samples or more.
+def choose_batches(cohort: Cohort, log: Messages, *, of_sums: bool) -> Cohort:
+    """Return the samples that are in the batches to rank, of `SMALLEST` samples or more.
+
+    With `of_sums` these are sums of cells that are tested, and may be `OF_SUMS` or more.
 
     Raises
     ------
@@ -28,9 +30,14 @@ def choose_batches(cohort: Cohort, log: Messages, smallest: int = SMALLEST) -> C
     (column,), labels = cohort.columns["batch"], cohort.labels
     names = np.array([str(column.values[sample]) for sample in cohort.samples], dtype=object)
     members = {name: np.flatnonzero(names == name) for name in sorted(set(names.tolist()))}
-    left_out = {
-        name: why for name, own in members.items() if (why := _lacking(labels, own, smallest))
-    }
+
+    def lacking(smallest: int) -> dict[str, str]:
+        found = {name: _lacking(labels, own, smallest) for name, own in members.items()}
+        return {name: why for name, why in found.items() if why}
+
+    smallest, left_out = SMALLEST, lacking(SMALLEST)
+    if of_sums and len(left_out) > len(members) - 2:
+        smallest, left_out = OF_SUMS, lacking(OF_SUMS)
     members = {name: own for name, own in members.items() if name not in left_out}
     reasons = [f"{name} ({why})" for name, why in left_out.items()]
     count = len(members) + len(left_out)

@@ -278,15 +278,13 @@ class Cohort:
         return [{"batch": name} | column for name, design in designs for column in design.columns]
 
     @property
-    def freedoms(self) -> list[int]:
-        """Residual degrees of freedom of linear models of labels and covariates, of each part."""
-        found = list[int]()
-        compared: Sequence[Part | Cohort] = self.parts or [self]
-        for each in compared:
-            if each.labels is not None:
-                terms, rank = each.labels.n_classes - 1, each.design.rank if each.design else 1
-                found.append(int(np.count_nonzero(each.labels.known)) - terms - rank)
-        return found
+    def freedom(self) -> int | None:
+        """Residual degrees of freedom of a linear model of labels and covariates; None without."""
+        if self.labels is None:
+            return None
+        terms = self.labels.n_classes - 1
+        rank = 1 if self.design is None else self.design.rank
+        return int(np.count_nonzero(self.labels.known)) - terms - rank
 
     @property
     def adjustment(self) -> Adjustment | None:

@@ -17,7 +17,7 @@ from sfs_cli.logs import Messages
 from sfs_cli.methods.cox import fit_cox
 from sfs_cli.options import RankConfig
 from sfs_cli.options.testing import FEW, MODERATED, OF_COUNTS, adjusts, tested
-from sfs_cli.run.batches import OF_SUMS, SMALLEST, choose_batches
+from sfs_cli.run.batches import SMALLEST, choose_batches
 from sfs_cli.run.cohort import Cohort, Part, taken_as
 from sfs_cli.run.design import check_labels, design_of
 
@@ -29,7 +29,7 @@ def compared(cohort: Cohort, config: RankConfig, memory: int, log: Messages) -> 
         cohort = replace(cohort, weights=weights)
     if config.batch is not None and cohort.whole:
         of_sums = config.pseudobulk is not None and tested(config)
-        cohort = choose_batches(cohort, log, OF_SUMS if of_sums else SMALLEST)
+        cohort = choose_batches(cohort, log, of_sums=of_sums)
     if config.events is not None:
         cohort = with_residuals(cohort, config, log)
     return with_design(cohort, memory, log) if adjusts(config) else cohort
@@ -42,7 +42,10 @@ def for_cohort(config: RankConfig, cohort: Cohort) -> RankConfig:
     able = config.scorer in MODERATED and cohort.weights is None
     if config.moderate != "auto" or not able:
         return config
-    few = config.voom or any(0 < each <= FEW for each in cohort.freedoms)
+    freedom = None if cohort.parts else cohort.freedom
+    few = config.voom or (freedom is not None and 0 < freedom <= FEW)
+    # larger batches are ranked in one way, whatever their sizes
+    few = few or any(len(part.samples) < SMALLEST for part in cohort.parts)
     return replace(config, moderate="yes" if few else "no")
 
 

@@ -50,7 +50,7 @@ class Scored:
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
     facts: dict[str, Any] = field(default_factory=dict)  # of an optional part, by its name
     spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
-    within: dict[str, Solution] = field(default_factory=dict)  # of each batch, by its name
+    within: dict[str, Ranking] = field(default_factory=dict)  # of each batch, by its name
 
 
 def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:

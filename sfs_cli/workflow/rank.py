@@ -7,7 +7,7 @@ writes. `rank` is the same without files, for Python. `score` is what shards do,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -152,11 +152,11 @@ def rank(
             ranking = _by_score(run, scored.solution)
             found = RankResult(config, scored, ranking, facts_of(run, scored))
             _find_parts(run, found, before, page)
-            within = _within_batches(run, scored)
-            first, *others = _annotated(run, found, [found.ranking, *within.values()])
-            found.ranking = replace(first, top=config.top)
-            if within:
-                parts.batches.add_table(run, found, dict(zip(within, others)))
+            found.batches = scored.within
+            _annotate(run, found)
+            found.ranking = replace(found.ranking, top=config.top)
+            if found.batches:
+                parts.batches.add_table(run, found)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         best = found.ranking.order[: min(TOP, found.ranking.n_scored)]
         # fewer say little of batches
@@ -180,39 +180,25 @@ def rank(
     return found
 
 
-def _within_batches(run: Run, scored: Scored) -> dict[str, Ranking]:
-    """Return the rankings of the batches; none where they say no more than the ranks of each."""
-    if not run.labels_used and run.config.pvalues is None:
-        return {}
-    # a solution goes when its ranking is made: of many features both would be large
-    found = {name: _by_score(run, scored.within.pop(name)) for name in [*scored.within]}
-    if run.config.given_ is not None:
-        found = {name: parts.given.put_last(ranking) for name, ranking in found.items()}
-    return found
-
-
-def _annotated(run: Run, found: RankResult, rankings: Sequence[Ranking]) -> list[Ranking]:
-    """Return rankings with the annotations that the matrix has of its features."""
+def _annotate(run: Run, found: RankResult) -> None:
+    """Add the annotations that the matrix has of its features."""
     var = run.matrix.ids.var
     if not var:
-        return [*rankings]
+        return
     # a column of that name is read for that of a ranking, also where this one has none
-    taken = {*RANKING, *CHANGES}.union(*(each.columns(0, 0) for each in rankings))
-    taken |= {"batch"} if len(rankings) > 1 else set()
+    taken = {*RANKING, *CHANGES, *found.ranking.columns(0, 0)}
+    taken = taken.union(["batch"] * bool(found.batches), *(r.extra for r in found.batches.values()))
     names = free_names(var, taken)
     if again := [f"{name} as {own}" for name, own in zip(var, names) if name != own]:
         run.log.note(f"annotations under another name, which a ranking has: {listed(again)}")
     found.facts["input"]["annotations"] = names
-    return [
-        replace(
-            each,
-            extra={
-                **each.extra,
-                **{name: Picked(texts, each.order) for name, texts in zip(names, var.values())},
-            },
-        )
-        for each in rankings
-    ]
+
+    def annotated(each: Ranking) -> Ranking:
+        columns = (Picked(texts, each.order) for texts in var.values())
+        return replace(each, extra={**each.extra, **dict(zip(names, columns))})
+
+    found.ranking = annotated(found.ranking)
+    found.batches = {name: annotated(each) for name, each in found.batches.items()}
 
 
 def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
@@ -233,15 +219,19 @@ def score(run: Run, *, alone: bool = True) -> Scored:
     run.fit()
     if run.config.batch is None:
         return _on_samples(run, alone=alone)
+    # without labels and tests the rankings of batches say no more than the ranks of each
+    listed = alone and (run.labels_used or run.config.pvalues is not None)
+    by = partial(_on_samples, alone=alone)
+    return parts.batches.rank_within(run, by, _of_batch if listed else None)
 
-    def rank_batch(of_batch: Run) -> Scored:
-        scored = _on_samples(of_batch, alone=alone)
-        solution = _solved(of_batch, scored.solution)
-        if alone and tested(of_batch.config):
-            parts.theory.warn_of_variances(of_batch, solution.facts, solution)
-        return replace(scored, solution=solution)
 
-    return parts.batches.rank_within(run, rank_batch)
+def _of_batch(run: Run, solution: Solution) -> Ranking:
+    """Return the ranking within a batch as that of its samples alone, and warn of its tests."""
+    solution = _solved(run, solution)
+    if tested(run.config):
+        parts.significance.warn_of_tests(run, solution)
+    ranking = _by_score(run, solution)
+    return ranking if run.config.given_ is None else parts.given.put_last(ranking)
 
 
 def _on_samples(run: Run, *, alone: bool) -> Scored:

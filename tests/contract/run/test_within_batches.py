@@ -13,6 +13,7 @@ import sfs_cli as sfs
 
 DONORS, CLUSTERS, GENES, CELLS, PLANTED = 8, 3, 150, 12, 12
 TEST = ["--labels", "obs:condition", "--transform", "log2cpm", "--method", "t-test"]
+MODERATED = [*TEST, "--moderate", "yes"]
 
 
 @pytest.fixture
