@@ -136,9 +136,6 @@ class Ranked:
         ``inplace=False``, and of a view of a backed AnnData, which cannot be written to.
     markers : DataFrame, optional
         The markers of each class, as in markers.tsv; None without ``markers``.
-    batches : DataFrame, optional
-        The rankings within batches, as in batches.tsv: batch and feature are the index; None where
-        there is no such table.
     coefficients : DataFrame, optional
         The coefficients of a sparse method, as in coefficients.tsv; None of other methods.
     ranking : Ranking
@@ -155,7 +152,6 @@ class Ranked:
     warnings: list[str]
     adata: AnnData | None
     markers: pd.DataFrame | None
-    batches: pd.DataFrame | None
     coefficients: pd.DataFrame | None
     ranking: Ranking
     _given: Given
@@ -458,12 +454,6 @@ def rank(
         warnings=list(map(_in_python, found.warnings)),
         adata=None,
         markers=None if found.markers is None else found.markers.table(),
-        batches=None
-        if not found.batches
-        else pd.concat(
-            {b: _table_of_ranking(_as_written(given, r, axis)) for b, r in found.batches.items()},
-            names=["batch"],
-        ),
         coefficients=coefficients,
         ranking=_as_written(given, found.ranking, axis),
         _given=given,

@@ -266,17 +266,6 @@ FILES = {
             "share_rest": "the same of all other samples",
         },
     ),
-    "batches.tsv": File(
-        "the ranking within each batch, one after the other, the best feature of each first; with "
-        "`--top N` the first N of each; q-values are adjusted within the batch",
-        _WHOLE,
-        "`--batch` with a method that uses the labels, or with `--spatial` or `--scales`",
-        {
-            "batch": "the batch",
-            "COLUMN": "each column of a ranking, but `tied`; empty, or NaN, where it is of other "
-            "batches alone",
-        },
-    ),
     "module_edges.tsv": File(
         "pairs of correlated features, which Cytoscape imports as a network",
         _WHOLE,

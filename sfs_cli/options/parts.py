@@ -56,8 +56,7 @@ class SampleFields(Config):
 
     batch: str | None = _batches(
         "Rank within each batch, and aggregate the rankings; with --spatial or --scales the "
-        "p-values of the batches, which are slides there, are combined (Fisher). batches.tsv has "
-        "the tests of each batch, as of a condition within each cluster of cells.",
+        "p-values of the batches, which are slides there, are combined (Fisher).",
         metavar="FILE:COLUMN, obs:KEY or COLUMN",
         column=True,
         groups="batch",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sfs_cli.catalog import METHODS, ON_SOURCES, TESTING
+from sfs_cli.catalog import METHODS, ON_SOURCES
 from sfs_cli.errors import either
 from sfs_cli.options import parts
 from sfs_cli.options.fields import (
@@ -58,7 +58,7 @@ def without_effect(c: MethodFields) -> Iterator[Idle]:
         yield "given_", f"with {c.using('method')}"
     if c.pvalues is not None and c.ranker == "kogs":
         yield "pvalues", method
-    if c.pvalues is not None and c.batch is not None and not (on_scales(c) or c.scorer in TESTING):
+    if c.pvalues is not None and c.batch is not None and not on_scales(c):
         yield "pvalues", "with --batch, whose rankings are aggregated"
     if why := why_no_scales(c):
         yield "scales", why

@@ -184,7 +184,7 @@ class TestingFields(Config):
         "Moderated variances (empirical Bayes, as in limma): the residual variance of each feature "
         "is shrunk towards that of all features (yes), or towards the trend of variance and "
         f"mean (trend). By default where the residual degrees of freedom are {FEW} or fewer and "
-        "samples are not ranked in batches of 10 or more, and with --voom.",
+        "samples are not ranked in batches, and with --voom.",
         section="Tests",
         verbs=RANKING,
         metavar="[auto|yes|trend|no]",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -19,16 +18,10 @@ _UNSAFE = re.compile(r"[^\w.+-]+")
 """Characters of column names that other programs cannot read, such as line breaks."""
 
 
-def tell_difference(run: Run, found: RankResult, columns: Iterable[str]) -> None:
-    """Say which difference the column of changes is, among the columns of a ranking."""
-    for name in set(CHANGES) & set(columns):  # one at most
-        if len(classes := compared_classes(run)) > 2:
-            run.log.note(
-                "differences within a batch of two classes are those of the second by name less "
-                "the first; direction has the higher one"
-            )
-            return
-        first, second = classes
+def tell_difference(run: Run, found: RankResult) -> None:
+    """Say which difference the column of changes is."""
+    for name in set(CHANGES) & set(found.ranking.extra):  # one at most
+        first, second = compared_classes(run)
         found.facts["method"][name] = f"{second} - {first}"
         told = f"differences are those of {second} less {first}"
         if run.config.reference is None:
@@ -62,10 +55,7 @@ def class_columns(run: Run, solution: Solution) -> dict[str, np.ndarray | Picked
     change = columns[2]
     sign = run.method.sign(solution.extra, change)
     higher = np.select([sign > 0, sign < 0], [1, 0], none).astype(np.int32)
-    # of all batches, whose tables are one
-    whole = run.cohort.labels.classes if run.cohort.parts and run.cohort.labels else classes
-    named = dict(zip(whole, mean_columns([*whole])))
-    means = {named[name]: column for name, column in zip(classes, columns)}
+    means = dict(zip(mean_columns(classes), columns[:2]))
     unit = doublings_of(run)
     compared = {"mean_difference": change} if unit is None else {"log2_fold_change": change * unit}
     return {"direction": Picked(names, higher), **means, **compared}

@@ -69,7 +69,7 @@ def depth_of(run: Run, solution: Solution) -> dict[str, Any]:
     scored = solution.scored
     if solution.scorer is None or len(scored) < FEWEST:
         return {}
-    if logged(run) is not None:
+    if run.cohort.parts or logged(run) is not None:
         return {}
     wanted = min(LOOK, max(4 * BINS, LOOK_VALUES // run.matrix.n_samples))
     features = from_all_over(scored, wanted)

@@ -20,8 +20,7 @@ from sfs_cli.run.scoring import RankResult
 def count_donors(run: Run, found: RankResult) -> None:
     """Add to the facts how the samples are spread over donors and classes, where donors are known.
 
-    Of the design, `column` is that of donors that no option names, `batch` that of batches, which
-    are tested one by one, so that a donor is another one in each; `of_several_classes` counts the
+    Of the design, `column` is that of donors that no option names, `of_several_classes` counts the
     donors with samples of more than one class (as in pairs), `donors_by_classes` the donors in each
     class, and `adjusted` says whether ``--adjust`` takes the differences between donors out.
     """
@@ -34,20 +33,12 @@ def count_donors(run: Run, found: RankResult) -> None:
     if run.labels is not None:
         labels = run.labels.take(run.matrix.samples)  # an outcome as it was before --adjust
         known = np.unique(np.nan_to_num(labels.target), return_inverse=True)[1]
-    count = int(donors.max()) + 1
-    if run.cohort.parts:
-        parts = np.zeros(run.context.n, int)
-        for number, part in enumerate(run.cohort.parts):
-            parts[part.samples] = number
-        own = np.column_stack([parts, donors])
-        donors = np.unique(own, axis=0, return_inverse=True)[1].ravel()
-    pairs = np.unique(np.column_stack([donors, known]), axis=0)
+    pairs, count = np.unique(np.column_stack([donors, known]), axis=0), int(donors.max()) + 1
     found.facts["input"] |= {
         "donors": count,
         "donor_design": {
             "column": column,
-            "donors": int(donors.max()) + 1,
-            "batch": run.cohort.columns["batch"][0].name if run.cohort.parts else None,
+            "donors": count,
             "of_several_classes": int(np.count_nonzero(np.bincount(pairs[:, 0]) > 1)),
             "donors_by_classes": len(pairs),
             "adjusted": run.design is not None and _explains(run.design.basis, donors),
@@ -76,12 +67,10 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
     repeated, adjusted = design["donors_by_classes"] < samples, design["adjusted"]
     if design["donors"] == samples or (adjusted and not repeated):
         return None
-    column, batch = design.get("column"), design.get("batch")
+    column = design.get("column")
     seen = (
         f"by {column}, " * bool(column)
-        + f"the {samples:,} samples are of {design['donors']:,} donors"
-        + " (counted in each batch)" * bool(batch)
-        + ", and "
+        + f"the {samples:,} samples are of {design['donors']:,} donors, and "
     )
     if repeated:
         seen += "samples of one donor are not independent (pseudoreplication)"
@@ -95,16 +84,12 @@ def doubt(facts: Mapping[str, Any]) -> Doubt | None:
     ways = []
     donor = "DONOR"
     if column and column.startswith("obs:"):  # tables of labels have no cells to add up
-        donor = column.removeprefix("obs:")
-        donor = shlex.quote(f"{donor},{batch}" if batch else donor)
-    if (sums := facts.get("pseudobulk")) and not design["of_several_classes"]:
-        by = [f"obs:{name}" for name in sums["by"].split(",")]
-        others = [name for name in by if name != column]
-        within = shlex.quote(others[0]) if len(others) == 1 else "CLUSTER"
+        donor = shlex.quote(column.removeprefix("obs:"))
+    if facts.get("pseudobulk") and not design["of_several_classes"]:
         ways.append(
-            f"test within each cluster (--batch {within}, whose tables are in batches.tsv), or "
-            * (len(by) > 1)  # else the donors have several samples, as they were taken
-            + f"add up all cells of each donor (--pseudobulk {donor})"
+            f"add up all cells of each donor (--pseudobulk {donor}), or test the samples of each "
+            "cluster by themselves (a table of their labels alone: --labels FILE:COLUMN --samples "
+            "intersect)"
         )
     elif not design["of_several_classes"]:
         ways.append(

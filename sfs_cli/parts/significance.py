@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import counted
-from sfs_cli.methods.base import Solution
 from sfs_cli.methods.shared import SIGNIFICANT
 from sfs_cli.options.parts import UNTESTED
 from sfs_cli.parts.depth import depth_of
@@ -64,15 +63,6 @@ def tell_significant(run: Run, found: RankResult) -> None:
             "than another"
         )
     warn_of_variances(run, facts["method"], solution)
-
-
-def warn_of_tests(run: Run, solution: Solution) -> None:
-    """Warn of tests within a batch, whose ranking has no facts of its own."""
-    if "p_value" in solution.extra:
-        facts = {"significance": depth_of(run, solution), "method": solution.facts}
-        for doubt in doubts(facts | {"input": {"transform": list(run.matrix.steps)}}):
-            tell(run, doubt.guard, doubt.text)
-    warn_of_variances(run, solution.facts, solution)
 
 
 def sentences(record: Mapping[str, Any]) -> list[str]:

@@ -58,11 +58,12 @@ def with_null(run: Run) -> tuple[Run, dict[str, Any]]:
     """Return the run with the null distribution of its p-values, and what ``run.json`` says of it.
 
     That is theory, unless the values are found not to suit it. Nothing is changed where
-    ``--pvalues`` is given, and where samples or counts are weighted, which no permutation is for.
+    ``--pvalues`` is given, where samples or counts are weighted, which no permutation is for, and
+    within batches, whose p-values are not written.
     """
     config, labels, context = run.config, run.context.labels, run.context
     weighted = config.voom or context.sample_weights is not None
-    decided = config.pvalues is not None or weighted
+    decided = config.pvalues is not None or config.batch is not None or weighted
     if config.scorer not in OF_VALUES or decided or labels is None:
         return run, {}
     scorer, values, equal = scorer_of(config, problem_of(run, None)), some_features(run), True
@@ -83,8 +84,7 @@ def with_null(run: Run) -> tuple[Run, dict[str, Any]]:
     null: dict[str, Any] = {"pvalues": "moments"}
     if context.blocks is not None:  # within which there are no moments
         null = {"pvalues": "permutation", "permutation_draws": MOST}
-    # a batch is tested by itself
-    return replace(run, config=replace(config, batch=None, **null)), facts
+    return replace(run, config=replace(config, **null)), facts
 
 
 def some_features(run: Run) -> np.ndarray:
@@ -124,7 +124,7 @@ def warn_of_variances(run: Run, tested: dict[str, Any], solution: Solution) -> N
         of_classes = METHODS[config.scorer].compares
     else:
         of_classes = graph_asked(config, run.matrix.n_samples).name == "label"
-    if labels is None or not of_classes or config.voom:
+    if labels is None or not of_classes or run.cohort.parts or config.voom:
         return  # weights of single counts are none of the assumptions that are checked here
     wanted = min(LOOK, max(1, LOOK_VALUES // run.matrix.n_samples))
     values = values_of(run, from_all_over(solution.scored, wanted))

@@ -13,14 +13,10 @@ from sfs_cli.run.cohort import Cohort, Part, compressed
 
 SMALLEST = 10
 """Samples of the smallest batch that is ranked: rankings of fewer are mostly noise."""
-OF_SUMS = 4
-"""The same of sums of many cells, which are tested, where fewer than two batches are larger."""
 
 
-def choose_batches(cohort: Cohort, log: Messages, *, of_sums: bool) -> Cohort:
+def choose_batches(cohort: Cohort, log: Messages) -> Cohort:
     """Return the samples that are in the batches to rank, of `SMALLEST` samples or more.
-
-    With `of_sums` these are sums of cells that are tested, and may be `OF_SUMS` or more.
 
     Raises
     ------
@@ -30,30 +26,18 @@ def choose_batches(cohort: Cohort, log: Messages, *, of_sums: bool) -> Cohort:
     (column,), labels = cohort.columns["batch"], cohort.labels
     names = np.array([str(column.values[sample]) for sample in cohort.samples], dtype=object)
     members = {name: np.flatnonzero(names == name) for name in sorted(set(names.tolist()))}
-
-    def lacking(smallest: int) -> dict[str, str]:
-        found = {name: _lacking(labels, own, smallest) for name, own in members.items()}
-        return {name: why for name, why in found.items() if why}
-
-    smallest, left_out = SMALLEST, lacking(SMALLEST)
-    if of_sums and len(left_out) > len(members) - 2:
-        smallest, left_out = OF_SUMS, lacking(OF_SUMS)
+    left_out = {name: why for name, own in members.items() if (why := _lacking(labels, own))}
     members = {name: own for name, own in members.items() if name not in left_out}
     reasons = [f"{name} ({why})" for name, why in left_out.items()]
     count = len(members) + len(left_out)
     if len(members) < 2:
-        other = "--adjust takes the means of small batches out of the features instead"
-        if members and labels is not None:
-            other = (
-                f"to rank {next(iter(members))} alone, give a table of the labels of its samples "
-                "(--labels FILE:COLUMN --samples intersect, without --batch)"
-            )
         raise InputError(
             f"{len(members)} of {counted(count, 'batch')} of {column.name} can be ranked: there is "
             "nothing to aggregate",
             where=column.where + (f": {listed(reasons)}" if reasons else ""),
-            hint=f"a batch needs {smallest} samples and, for a method with "
-            f"labels, two samples of each of its classes; {other}",
+            hint=f"a batch needs {SMALLEST} samples and, for a method with "
+            "labels, two samples of each of its classes; --adjust takes the means of small batches "
+            "out of the features instead",
             option="batch",
         )
     if reasons:
@@ -76,9 +60,9 @@ def choose_batches(cohort: Cohort, log: Messages, *, of_sums: bool) -> Cohort:
     )
 
 
-def _lacking(labels: Labels | None, samples: np.ndarray, smallest: int) -> str:
+def _lacking(labels: Labels | None, samples: np.ndarray) -> str:
     """Return why a batch cannot be ranked, with labels where they are used; empty if it can."""
-    if len(samples) < smallest:
+    if len(samples) < SMALLEST:
         return counted(len(samples), "sample")
     if labels is None:
         return ""

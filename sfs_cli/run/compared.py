@@ -16,8 +16,8 @@ from sfs_cli.errors import InputError, counted, listed
 from sfs_cli.logs import Messages
 from sfs_cli.methods.cox import fit_cox
 from sfs_cli.options import RankConfig
-from sfs_cli.options.testing import FEW, MODERATED, OF_COUNTS, adjusts, tested
-from sfs_cli.run.batches import SMALLEST, choose_batches
+from sfs_cli.options.testing import FEW, MODERATED, OF_COUNTS, adjusts
+from sfs_cli.run.batches import choose_batches
 from sfs_cli.run.cohort import Cohort, Part, taken_as
 from sfs_cli.run.design import check_labels, design_of
 
@@ -28,8 +28,7 @@ def compared(cohort: Cohort, config: RankConfig, memory: int, log: Messages) -> 
         weights = cohort.columns.of("sample_weights", cohort.samples)
         cohort = replace(cohort, weights=weights)
     if config.batch is not None and cohort.whole:
-        of_sums = config.pseudobulk is not None and tested(config)
-        cohort = choose_batches(cohort, log, of_sums=of_sums)
+        cohort = choose_batches(cohort, log)
     if config.events is not None:
         cohort = with_residuals(cohort, config, log)
     return with_design(cohort, memory, log) if adjusts(config) else cohort
@@ -44,8 +43,6 @@ def for_cohort(config: RankConfig, cohort: Cohort) -> RankConfig:
         return config
     freedom = None if cohort.parts else cohort.freedom
     few = config.voom or (freedom is not None and 0 < freedom <= FEW)
-    # larger batches are ranked in one way, whatever their sizes
-    few = few or any(len(part.samples) < SMALLEST for part in cohort.parts)
     return replace(config, moderate="yes" if few else "no")
 
 

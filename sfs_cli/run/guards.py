@@ -276,7 +276,7 @@ def unnamed_donors(run: Run) -> tuple[str, np.ndarray] | None:
     None where an option names donors, or keeps samples of a donor apart.
     """
     config, labels = run.config, run.labels
-    if labels is None or config.donors is not None:
+    if labels is None or config.donors is not None or config.batch is not None:
         return None
     if not (config.markers or (run.labels_used and tested(config))):
         return None

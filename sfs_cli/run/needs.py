@@ -52,10 +52,9 @@ SQUARES, DOUBLE_SQUARES = 4, 2
 sums of products that wait for each other. The second are more where these are in float64."""
 SENT_SQUARES = 3
 """n x n arrays of a worker in another process, which adds up several blocks and sends the sum."""
-FEATURE_BYTES, SCALE_BYTES, MARKER_BYTES, BATCH_BYTES = 280, 104, 120, 104
+FEATURE_BYTES, SCALE_BYTES, MARKER_BYTES = 280, 104, 120
 """A feature: its id, score, p-values, class means and ranks, before and after they are put in
-order; its test on each scale of ``--scales``; what ``--markers`` measures of a class; and its ranks
-and its row in the table of a batch."""
+order; its test on each scale of ``--scales``; and what ``--markers`` measures of a class."""
 PERMUTED, PERMUTED_BYTES = 2_000_000, 24
 """Permuted ratios that a worker holds (`judge.TOGETHER`), three arrays of them at once."""
 
@@ -249,7 +248,6 @@ def memory_plan(
         held += 72 * min(GROUPED * lists, m) ** 2
     if config.markers is not None:
         held += MARKER_BYTES * m * shape.classes
-    held += BATCH_BYTES * m * len(shape.parts)
     # graphs on scales are made when the graph of all is gone
     held += kernel_bytes(largest, [float(name) for name in scales if name != LINEAR])
     of_worker += max((each.of_worker for each in making), default=0)

@@ -50,7 +50,6 @@ class Scored:
     sources: dict[str, Any] = field(default_factory=dict)  # what became of the knowledge sources
     facts: dict[str, Any] = field(default_factory=dict)  # of an optional part, by its name
     spectrum: Spectrum | None = None  # leading eigenpairs of the sample graph, where they are known
-    within: dict[str, Ranking] = field(default_factory=dict)  # of each batch, by its name
 
 
 def make_graph(run: Run, distances: np.ndarray | None = None) -> Graph | None:
@@ -127,8 +126,6 @@ class RankResult:
         What the pictures of the report show, where one is written.
     markers : Markers, optional
         The features that tell each class from all others, where they are asked for.
-    batches : dict of str to Ranking
-        The rankings within batches, by their names, as batches.tsv has them.
     """
 
     config: RankConfig
@@ -144,7 +141,6 @@ class RankResult:
     groups: Groups | None = None
     pictures: Pictures | None = None
     markers: Markers | None = None
-    batches: dict[str, Ranking] = field(default_factory=dict)
 
     @property
     def method(self) -> Method:

@@ -152,11 +152,7 @@ def rank(
             ranking = _by_score(run, scored.solution)
             found = RankResult(config, scored, ranking, facts_of(run, scored))
             _find_parts(run, found, before, page)
-            found.batches = scored.within
-            _annotate(run, found)
-            found.ranking = replace(found.ranking, top=config.top)
-            if found.batches:
-                parts.batches.add_table(run, found)
+            found.ranking = replace(_annotated(run, found), top=config.top)
             scored.solution = replace(scored.solution, scorer=None)  # which may hold a graph
         best = found.ranking.order[: min(TOP, found.ranking.n_scored)]
         # fewer say little of batches
@@ -180,25 +176,18 @@ def rank(
     return found
 
 
-def _annotate(run: Run, found: RankResult) -> None:
-    """Add the annotations that the matrix has of its features."""
-    var = run.matrix.ids.var
+def _annotated(run: Run, found: RankResult) -> Ranking:
+    """Return the ranking with the annotations that the matrix has of its features."""
+    ranking, var = found.ranking, run.matrix.ids.var
     if not var:
-        return
+        return ranking
     # a column of that name is read for that of a ranking, also where this one has none
-    taken = {*RANKING, *CHANGES, *found.ranking.columns(0, 0)}
-    taken = taken.union(["batch"] * bool(found.batches), *(r.extra for r in found.batches.values()))
-    names = free_names(var, taken)
+    names = free_names(var, {*ranking.columns(0, 0), *RANKING, *CHANGES})
     if again := [f"{name} as {own}" for name, own in zip(var, names) if name != own]:
         run.log.note(f"annotations under another name, which a ranking has: {listed(again)}")
     found.facts["input"]["annotations"] = names
-
-    def annotated(each: Ranking) -> Ranking:
-        columns = (Picked(texts, each.order) for texts in var.values())
-        return replace(each, extra={**each.extra, **dict(zip(names, columns))})
-
-    found.ranking = annotated(found.ranking)
-    found.batches = {name: annotated(each) for name, each in found.batches.items()}
+    columns = (Picked(texts, ranking.order) for texts in var.values())
+    return replace(ranking, extra={**ranking.extra, **dict(zip(names, columns))})
 
 
 def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
@@ -217,35 +206,17 @@ def _warn(run: Run, found: RankResult, top: np.ndarray) -> None:
 def score(run: Run, *, alone: bool = True) -> Scored:
     """Score the features as the configuration asks, and, `alone`, test them by what suits them."""
     run.fit()
-    if run.config.batch is None:
-        return _on_samples(run, alone=alone)
-    # without labels and tests the rankings of batches say no more than the ranks of each
-    listed = alone and (run.labels_used or run.config.pvalues is not None)
-    by = partial(_on_samples, alone=alone)
-    return parts.batches.rank_within(run, by, _of_batch if listed else None)
-
-
-def _of_batch(run: Run, solution: Solution) -> Ranking:
-    """Return the ranking within a batch as that of its samples alone, and warn of its tests."""
-    solution = _solved(run, solution)
-    if tested(run.config):
-        parts.significance.warn_of_tests(run, solution)
-    ranking = _by_score(run, solution)
-    return ranking if run.config.given_ is None else parts.given.put_last(ranking)
-
-
-def _on_samples(run: Run, *, alone: bool) -> Scored:
-    """Score the features on the samples of a run, and, `alone`, test them by what suits them."""
     facts: dict[str, Any] = {}
     if alone and tested(run.config):
         run, facts = parts.theory.with_null(run)
-    scored = _as_asked(run)
+    within = run.config.batch is not None
+    scored = parts.batches.rank_within(run, _on_samples) if within else _on_samples(run)
     scored.solution.facts.update(facts)
     return scored
 
 
-def _as_asked(run: Run) -> Scored:
-    """Score the features on the samples of a run, in the way that its configuration asks for."""
+def _on_samples(run: Run) -> Scored:
+    """Score the features on all samples of a run, in the way that its configuration asks for."""
     config = run.config
     if config.source:
         return parts.knowledge.rank_by_knowledge(run)
@@ -392,7 +363,7 @@ def _find_parts(run: Run, found: RankResult, before: _Before, page: bool) -> Non
     if config.members:
         facts["method"]["members"] = list(config.members)
     if config.labels is not None:
-        parts.classes.tell_difference(run, found, found.ranking.extra)
+        parts.classes.tell_difference(run, found)
     if before.markers is not None:
         parts.markers.find_markers(run, found, before.markers)
     if config.format == "rnk" and config.method in SIGNED:

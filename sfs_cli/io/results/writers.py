@@ -118,19 +118,11 @@ def _parts(
         yield partial(rows, lo, min(lo + size, ranking.n_written))
 
 
-def write_delimited(
-    delimiter: str,
-    ranking: Ranking,
-    file: IO[bytes],
-    in_order: InOrder,
-    first: tuple[str, str] | None = None,
-    *,
-    header: bool = True,
-) -> None:
+def write_delimited(delimiter: str, ranking: Ranking, file: IO[bytes], in_order: InOrder) -> None:
     """Write UTF-8; ids that hold the delimiter or a quotation mark are quoted (RFC 4180).
 
     Arrow joins the cells to lines, outside of the interpreter's lock, so `in_order` may use
-    threads. `first` are the name of a column before all others, and what it has in every row.
+    threads.
     """
     import pyarrow.compute as pc
 
@@ -150,23 +142,13 @@ def write_delimited(
         numbers = number_array(rounded(np.from_dlpack(column).astype(np.float64)))
         return pc.if_else(pc.is_nan(numbers), nan, numbers.cast("large_string"))
 
-    before = [*quoted(string_array(first))] if first else []
-
     def lines(part: Callable[[], dict[str, pa.Array]]) -> pa.Buffer:
-        row = pc.binary_join_element_wise(*before[1:], *map(text, part().values()), between)
+        row = pc.binary_join_element_wise(*map(text, part().values()), between)
         return pc.binary_join_element_wise(row, newline, nothing).buffers()[2]
 
-    if header:
-        names = quoted(string_array([*(first or ())[:1], *ranking.columns(0, 0)])).to_pylist()
-        file.write((delimiter.join(names) + "\n").encode())
+    header = quoted(string_array(ranking.columns(0, 0))).to_pylist()
+    file.write((delimiter.join(header) + "\n").encode())
     file.writelines(in_order(lines, _parts(ranking, CHUNK, quoted)))
-
-
-def write_rankings(column: str, rankings: Mapping[str, Ranking], path: Path) -> None:
-    """Write rankings of the same columns, one after the other, as a TSV with their names first."""
-    with path.open("wb") as file:
-        for number, (name, ranking) in enumerate(rankings.items()):
-            write_delimited("\t", ranking, file, map, (column, name), header=not number)
 
 
 def table_bytes(header: Sequence[str], rows: Iterable[Row]) -> bytes:

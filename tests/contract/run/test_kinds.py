@@ -277,7 +277,9 @@ def of_each_cluster() -> tuple[list[str], list[str]]:
     at = np.arange(240)
     obs = {"group": np.array(["a", "b"])[at // 20 % 2], "donor": at // 20, "cluster": at // 10 % 2}
     words = [*cells(**obs), "--method", "f-test", "--labels", "obs:group", "--pseudobulk"]
-    return [*words, "donor,cluster"], [*words, "donor,cluster", "--batch", "obs:cluster"]
+    pd.Series(["a", "b"] * 6, [f"{k}_1" for k in range(12)], name="class").to_csv("one.csv")
+    one = [word.replace("obs:group", "one.csv:class") for word in words]
+    return [*words, "donor,cluster"], [*one, "donor,cluster", "--samples", "intersect"]
 
 
 def unit_variance() -> tuple[list[str], list[str]]:
@@ -333,7 +335,7 @@ def pairs() -> tuple[list[str], list[str]]:
         (
             "donors",
             of_each_cluster,
-            "test within each cluster (--batch obs:cluster, whose tables are in batches.tsv)",
+            "cells of each donor (--pseudobulk donor), or test the samples",
         ),
         ("donors", pairs, "add up the cells (--pseudobulk DONOR,CLASS, of AnnData)"),
     ],

@@ -10,7 +10,7 @@ process SFS_RANK {
 
     output:
     tuple val(meta), path("${prefix}/ranking.*"), emit: ranking
-    tuple val(meta), path("${prefix}/{batches,coefficients,enrichment,markers,module*,pairs}.tsv"), emit: tables, optional: true
+    tuple val(meta), path("${prefix}/{coefficients,enrichment,markers,module*,pairs}.tsv"), emit: tables, optional: true
     tuple val(meta), path("${prefix}/report.html"), emit: report
     tuple val(meta), path("${prefix}/page.json"), emit: page
     tuple val(meta), path("${prefix}/run.json"), emit: record
