@@ -254,14 +254,17 @@ def refuse_recorded(option: str, target: Path, inputs: Iterable[tuple[str, Path,
 
 
 def _read(source: NamedPath) -> Iterator[str]:
-    """Yield what is read where a path names it; of a folder of ours its own files."""
+    """Yield what is read where a path names it; of a folder of ours its own files.
+
+    Other pages in it, which `sfs report` has drawn there, nothing reads.
+    """
     if source.use not in (READS, OPENS):
         return
     path = split_part(source.path)[0]
     if source.use == READS or not os.path.isdir(path):  # noqa: PTH112
         yield path
     else:
-        yield from map(str, Path(path).iterdir())
+        yield from (str(p) for p in Path(path).iterdir() if p.suffix != ".html" or p.name in FILES)
 
 
 def _would_replace(target: NamedPath, path: str) -> bool:

@@ -70,11 +70,13 @@ def find_markers(run: Run, found: RankResult, tests: MarkerTests) -> None:
     numbers = measured | {"q_value": q, "log2_fold_change": changes}
     by_name = {name: numbers[name] for name in header(TABLE)[3:]}
     if np.isnan(changes).all():
-        run.log.note(
-            "log2 fold changes of markers are NaN: neither --transform nor uns['log1p'] of X "
-            "says that the values are logarithms (counts: --transform median,log1p; logarithms "
-            "to base 2: --transform is-log2)"
+        why = (
+            "neither --transform nor uns['log1p'] says that the values are logarithms (counts: "
+            "--transform median,log1p; logarithms to base 2: --transform is-log2)"
         )
+        if "raw" in run.opened.facts.get("matrices", ()) and min(mean.min(), rest.min()) < 0:
+            why = "values are below zero, as scaled ones; give --layer raw.X"
+        run.log.note(f"log2 fold changes of markers are NaN: {why}")
     best_first = np.argsort(-statistic, axis=0, kind="stable")
     classes = np.array(compared_classes(run), object)
     features = np.array(list(run.matrix.ids.features), object)[taken]

@@ -231,11 +231,17 @@ def doublings_of(run: Run) -> float | None:
 
 
 def to_state(run: Run) -> str | None:
-    """Return how to say that values which look like logarithms are such, for fold changes.
+    """Return how to have fold changes: of values that look like logarithms by saying that they are.
 
-    None where they do not, where `doublings_of` is known, and where no base would make it so.
+    Of values that are known to be logarithms it is without the step that takes their unit away.
+    None where they do not look so, where `doublings_of` is known, and where no base would make it
+    so.
     """
-    steps, already = run.matrix.steps, logged(run)
+    steps, already, said = run.matrix.steps, logged(run), stated(run.config.transform)
+    before = STATED[said] if said else already.doublings if already else None
+    for at, step in enumerate(steps):
+        if doublings(steps[:at], before) and not doublings(steps[: at + 1], before):
+            return f"after {step} they are no log2 fold changes: leave {step} out to have these"
     if doublings_of(run) is not None or already is None or already.doublings is not None:
         return None
     if of_measured(steps) or doublings(steps, 1.0) is None:

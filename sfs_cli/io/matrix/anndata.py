@@ -81,7 +81,7 @@ def _open(path: Path, file: Any, release: Callable[[], None], options: ReadOptio
             f"{part}:{name}" for part in COMPARING for name in _comparing(group, part, path)
         ]
         facts: dict[str, Any] = {"matrices": there}
-        if key == "X" and "uns/log1p" in group:  # where scanpy says that they are logarithms
+        if key in ("X", "raw/X") and "uns/log1p" in group:  # scanpy says: they are logarithms
             facts |= logged(_read_element(group, "uns/log1p", path))
         return StoredReader(
             path=path,

@@ -88,7 +88,7 @@ def table_of(adata: Any, options: ReadOptions | None = None, where: object = Non
         values = adata.layers[part.removeprefix("layers/")]
     samples, features = (list(map(str, ids)) for ids in (adata.obs_names, names))
     facts: dict[str, Any] = {"matrices": parts}
-    if part == "X" and "log1p" in adata.uns:
+    if part in ("X", "raw") and "log1p" in adata.uns:
         facts |= logged(adata.uns["log1p"])
     return Table(values, samples, features, True, adata.obs, adata.obsp, adata.obsm, facts)
 

@@ -14,6 +14,7 @@ from scipy import stats
 
 from tests.contract.numbers.commands import facts, rank_to
 from tests.making import write_table
+from tests.running import run_here
 
 N, M = 40, 90
 TESTING = ("t-test", "welch", "f-test", "fisher")
@@ -106,6 +107,19 @@ def test_a_fold_change_is_of_base_2(steps, tmp_path) -> None:
     page = (out / "report.html").read_text()
     assert "log2 fold change (b less a)" in page
     assert "1 is twice as much" in page
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [("is-log2,zscore", "after zscore"), ("log1p,center,rank", "after rank"), ("is-log2", None)],
+)
+def test_a_step_that_takes_fold_changes_away_is_named(steps, said, study, tmp_path, capfd):
+    path, _ = study
+    asked = ["--method", "t-test", "--labels", write_labels(tmp_path, ["a", "b"])]
+    told = run_here(["rank", str(path), *map(str, asked), "--transform", steps], capfd).err
+    assert "differences are those of b less a" in told
+    assert ("no log2 fold changes" in told) == (said is not None)
+    assert said is None or f"{said} they are" in told
 
 
 @pytest.mark.figures

@@ -192,6 +192,29 @@ def test_a_store_and_a_part_know_of_logarithms_as_the_file_does(cells, tmp_path)
     pd.testing.assert_series_equal(of_part, of_file[of_part.index])
 
 
+def test_raw_of_scaled_values_has_the_fold_changes_of_its_logarithms(cells, tmp_path):
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    expected = fold_changes(str(tmp_path / "x.h5ad"), tmp_path / "of-x", Messages(-1))
+    cells.raw = cells.copy()
+    cells.X = cells.X.toarray() - cells.X.toarray().mean(axis=0)
+    cells.write_h5ad(tmp_path / "scaled.h5ad")
+    config = RankConfig(
+        str(tmp_path / "scaled.h5ad"),
+        "variance",
+        labels="obs:kind",
+        markers="t",
+        layer="raw.X",
+        out=str(tmp_path / "of-raw"),
+    )
+    run(config, Messages(-1))
+    found = pd.read_csv(tmp_path / "of-raw" / "markers.tsv", sep="\t")
+    found = found.set_index(["class", "feature"]).log2_fold_change
+    assert expected.notna().all()
+    pd.testing.assert_series_equal(found[expected.index], expected)
+    assert ranked(cells, "t", layer="raw.X").log2_fold_change.notna().all()
+    assert ranked(cells, "t").log2_fold_change.isna().all()
+
+
 def test_a_warning_tells_of_cells_of_one_donor(cells, tmp_path):
     cells.write_h5ad(tmp_path / "x.h5ad")
     log = Messages(-1)

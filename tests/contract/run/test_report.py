@@ -221,7 +221,9 @@ def test_an_equal_page_is_up_to_date_and_another_one_stays(ranked, capfd):
     assert "--force" in done.err
     assert Path("mine.html").read_text() == "mine"
     assert run_here(["report", "results", "--out", "results"], capfd).code == 3
-    for target in ("m.csv", "results/run.json", "results/ranking.tsv"):
+    for _ in range(2):  # a page of its own beside those of the result
+        assert run_here(["report", "results", "--out", "results/own.html"], capfd).code == 0
+    for target in ("m.csv", "results/run.json", "results/ranking.tsv", "results/report.html"):
         before = Path(target).read_bytes()
         assert run_here(["report", "results", "--out", target, "--force"], capfd).code == 2
         assert Path(target).read_bytes() == before
