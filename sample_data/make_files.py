@@ -16,6 +16,7 @@ from typing import Any
 import anndata
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 HERE = Path(__file__).parent
 PAIRS = 8
@@ -107,6 +108,29 @@ def write_cells(path: Path, counts: pd.DataFrame, samples: pd.DataFrame) -> None
     data[half:, ::-1].write_h5ad(halves / "run2.h5ad")
 
 
+def write_donors(path: Path) -> None:
+    """Write 30 cells of each of 8 donors, four of them cases, in two clusters.
+
+    `var["planted"]` says which genes differ between the clusters, and which between the donors by
+    condition; every gene differs somewhat between donors.
+    """
+    rng = np.random.default_rng(5)
+    planted = np.repeat(["cluster", "condition", "no"], [30, 20, 450])
+    donor, cluster = np.repeat(np.arange(8), 30), np.tile(np.arange(30) < 18, 8)
+    means = np.tile(rng.lognormal(0, 1, 500), (240, 1)) * rng.lognormal(0, 0.3, (8, 500))[donor]
+    means[np.ix_(cluster, planted == "cluster")] *= 3
+    means[np.ix_(donor % 2 == 1, planted == "condition")] *= 3
+    means *= rng.lognormal(0, 0.3, (240, 1))
+    condition, groups = np.array(["control", "case"])[donor % 2], np.where(cluster, "T", "B")
+    obs = {"donor": [f"donor{i + 1}" for i in donor], "condition": condition, "cluster": groups}
+    data = anndata.AnnData(
+        sparse.csr_matrix(rng.poisson(means).astype("float32")),
+        obs=pd.DataFrame(obs, [f"cell{i}" for i in range(240)]),
+        var=pd.DataFrame({"planted": planted}, [f"gene{i}" for i in range(500)]),
+    )
+    data.write_h5ad(path)
+
+
 def write_protein(path: Path) -> None:
     """Write levels of 60 proteins, which follow their genes; 30 of these differ by tissue."""
     rng = np.random.default_rng(4)
@@ -142,6 +166,7 @@ def main(out: Path) -> None:
     write_clinical(out / "clinical.tsv", samples)
     write_tissue(out / "tissue.h5ad", rng)
     write_cells(out / "cells.h5ad", counts, samples)
+    write_donors(out / "donors.h5ad")
     differences = expression.T.groupby(samples["status"]).mean().diff().iloc[-1]
     found = pd.DataFrame({"log2FoldChange": differences, "padj": 10 ** -differences.abs()})
     found.sort_values("padj").to_csv(out / "deseq2.csv")

@@ -43,14 +43,13 @@ from sfs_cli.errors import (
     within,
 )
 from sfs_cli.io.files.table import is_id_name
-from sfs_cli.io.given import giving, named
+from sfs_cli.io.given import giving
 from sfs_cli.io.objects import (
     has_index,
     names_of,
     refused,
 )
-from sfs_cli.io.results.additions import KEY, Inside, additions
-from sfs_cli.io.results.highly_variable import MARK, plotted_columns
+from sfs_cli.io.results.additions import KEY, MARK, Inside, additions
 from sfs_cli.logs import AT_ONCE, Messages
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Config, options_of
@@ -254,18 +253,12 @@ class Ranked:
 
     def _write_to(self, adata: AnnData, key: str) -> None:
         """Write the ranking into ``var`` and ``uns`` of an AnnData of its features."""
-        config, name = self.config, named("matrix")
-
-        def plotted() -> dict[str, np.ndarray]:
-            with giving({name: adata}):
-                return plotted_columns(Path(name), config.layer)
-
+        config = self.config
         added = additions(
             self.ranking,
             Inside([], list(adata.var.columns), dict(adata.uns.get("hvg", {}))),
             self._names(adata),
             about_ranking(config, self.facts, config.top),
-            None if config.of_raw else plotted,
             top=config.top,
             key=key,
         )
@@ -412,10 +405,7 @@ def rank(
     ``sfs_highest_class``, ``sfs_log2_fold_change`` and others. A gene without a score has no rank.
     Those of an earlier ranking, and its marks, go. ``uns["sfs"]`` has ``table``, the whole ranking
     as a data frame, best first; ``params``, the options that were given; and ``record``, all that
-    is known of the run, as JSON. With `top`, ``uns["hvg"]`` says that the marks are of ``sfs``, and
-    ``means``, ``dispersions`` and ``dispersions_norm`` of the matrix, which
-    ``scanpy.pl.highly_variable_genes`` plots, are added where they are not there and no value is
-    below zero.
+    is known of the run, as JSON. With `top`, ``uns["hvg"]`` says that the marks are of ``sfs``.
 
     Raises
     ------

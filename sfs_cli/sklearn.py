@@ -1,15 +1,14 @@
-"""Selectors for scikit-learn: the methods as steps of a pipeline.
+"""Selectors for scikit-learn: every method of ``sfs rank`` as a step of a pipeline.
 
-Each has the options of its method under the names of ``sfs rank``, and `n_features_to_select`. They
-rank what `fit` is given, in memory, by `sfs_cli.rank`; the values and the order are those of the
-command in double precision.
+They rank what `fit` is given, in memory, by `sfs_cli.rank`; the values and the order are those of
+the command in double precision.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -32,27 +31,31 @@ from sfs_cli.catalog import METHODS
 from sfs_cli.errors import UsageError, listed
 from sfs_cli.io.matrix.memory import Table
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import stated
-from sfs_cli.options.grammar import NAME, expanded, joined, name_of
+from sfs_cli.options.grammar import NAME, name_of
 
-__all__ = [
-    "GDCOVSelector",
-    "HSICSelector",
-    "MRSFSelector",
-    "MultiSourceSelector",
-    "QAlphaSelector",
-    "RFSSelector",
-    "ReliefFSelector",
-    "Selector",
-    "SemiSupervisedSelector",
-    "SpectralSelector",
-    "TraceRatioSelector",
-]
+__all__ = ["MultiSourceSelector", "Selector"]
 
 
 @dataclass(eq=False, repr=False)
-class _Selector(SelectorMixin, BaseEstimator):
-    """What the selectors have in common.
+class Selector(SelectorMixin, BaseEstimator):
+    """Any method of ``sfs rank``, with any of its options.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        A number, or a share, of features; half of them by default.
+    method : str or dict, optional
+        Such as ``"f-test"``, ``"variance"``, ``"mrmr"`` (``sfs methods`` lists them); by default
+        that of ``sfs rank``: it depends on y and on the number of samples. It may hold parameters:
+        ``"spec,ranking=phi3"``, or ``{"name": "spec", "ranking": "phi3"}``.
+    parameters : dict, optional
+        Parameters of the method, such as ``{"ranking": "phi3"}``, for a grid search.
+    options : dict, optional
+        Other options of `sfs_cli.rank`, such as ``{"transform": "log1p", "pvalues": "moments"}`` or
+        ``{"similarity": "knn,neighbors=5"}``. Of y that holds numbers give
+        ``{"label_type": "continuous"}``.
+    random_state : int or RandomState, optional
+        The seed.
 
     Attributes
     ----------
@@ -69,45 +72,47 @@ class _Selector(SelectorMixin, BaseEstimator):
         Number of features m of `fit`.
     feature_names_in_ : ndarray of str, shape (m,)
         Their names, where `fit` was given a data frame.
+
+    Notes
+    -----
+    `fit` uses y with the default method, with hsic that is given no graph, and where the method or
+    an option needs labels, such as ``parameters={"response": "lda"}`` of mrsf or
+    ``options={"similarity": "label"}``; it ignores y with others. With sselect a class of -1 in y
+    stands for a sample without one, as in `sklearn.semi_supervised`; where y has -1 and one other
+    class, as many tables of two classes do, both are classes.
+
+    What describes the samples among the options, such as ``{"adjust": batch}``, is found by the
+    index of X where both are objects of pandas, so that each fold of a search takes its rows of the
+    whole; a file is read by that index. Otherwise rows go by their order, and more or fewer than X
+    has, as in a fold, are refused, and so are those of an X whose index counts its rows from 0:
+    give names. A step before this one that makes an array of a data frame takes the index away:
+    give it ``set_output(transform="pandas")``.
     """
 
     n_features_to_select: float | None = None
+    _: KW_ONLY
+    method: str | dict[str, object] | None = None
+    parameters: dict[str, object] | None = None
+    options: dict[str, object] | None = None
+    random_state: int | np.random.RandomState | None = 0
 
     # not in the signature of `fit`, since few methods take weights, and a graph takes none:
     # repeated samples are neighbors of each other
     __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"sample_weight": None}
-    METHOD: ClassVar[str] = ""
-    CALLED: ClassVar[dict[str, str]] = {}
-    """What the options of the ranking are called that have another name here."""
-
-    @property
-    def LABELS(self) -> str:
-        """Whether y is ``needed``, used where given (``may``), or as options ask (``none``)."""
-        if self.METHOD in (None, "hsic"):
-            return "may"
-        method = METHODS.get(self.METHOD)
-        needs = set() if method is None else method.needed(method.options)
-        return "needed" if needs & {"labels", "some-labels"} else "none"
 
     def fit(self, X: object, y: object = None, **fit_params: Any) -> Self:
-        """Rank the features of X (n, m), dense or sparse, with the classes y (n,) if it uses them.
+        """Rank the features of X (n, m), dense or sparse, with the classes or numbers y (n,).
 
-        The notes of a selector say with which options it does; with others y is ignored.
         ``sample_weight``, shape (n,), is taken with the methods of ``sfs rank --sample-weights``.
 
         Raises ValueError for data that cannot be ranked, and for weights that a method cannot use.
         """
-        return self._fit(X, y, {}, **fit_params)
+        return self._fit(X, y, self.options or {}, **fit_params)
 
     def _fit(
-        self,
-        X: Any,
-        y: object,
-        described: dict[str, Any],
-        samples: Sequence[str] | None = None,
-        *,
-        sample_weight: object = None,
+        self, X: Any, y: object, options: dict[str, Any], *, sample_weight: object = None
     ) -> Self:
+        options, samples = at_rows(options, X)
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2
         )
@@ -117,22 +122,16 @@ class _Selector(SelectorMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(m)])
         # no bare numbers: in a file they would be other samples than those of a fold
         table = Table(X, samples or [f"row {i}" for i in range(n)], list(map(str, names)), True)
-        state = getattr(self, "random_state", 0) or 0
+        state = self.random_state or 0
         if not isinstance(state, Integral):
             state = check_random_state(state).randint(2**31 - 1)
-        asked: dict[str, Any] = {
-            "dtype": "float64",
-            "seed": int(state),
-            **self._options(),
-            **described,
-        }
+        asked: dict[str, Any] = {"dtype": "float64", "seed": int(state), **self._asked(options)}
         asked |= self._labels(y, table, asked)
         if sample_weight is not None:
             asked["sample_weights"] = _check_sample_weight(sample_weight, X)
         count = min(self._count(m), m)
-        method = METHODS.get(self.METHOD or "")
-        if method is not None and "select" in method.options:  # a set as large as asked for
-            asked["select"] = count
+        if (known := METHODS.get(self._name or "")) and "select" in known.options:
+            asked["select"] = count  # a set as large as asked for
         with warnings.catch_warnings():
             # what says that a list is no evidence would come in every fold
             warnings.simplefilter("ignore", SfsWarning)
@@ -155,11 +154,33 @@ class _Selector(SelectorMixin, BaseEstimator):
             )
         return self
 
-    def _options(self) -> dict[str, Any]:
-        """Return the options of the ranking: the parameters with what they belong to."""
-        own = stated(self.get_params(deep=False))
-        named = {self.CALLED.get(k, k): own[k] for k in own if k not in _OF_SELECTION}
-        return joined(RankConfig, expanded(RankConfig, {"method": self.METHOD, **named}))
+    @property
+    def _name(self) -> str | None:
+        """The method asked for, by its name alone."""
+        return name_of(self.method)
+
+    @property
+    def _needs_labels(self) -> bool:
+        known = METHODS.get(self._name or "")
+        return bool(known and known.needed(known.options) & {"labels", "some-labels"})
+
+    def _asked(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of the ranking, the method with its parameters among them."""
+        if taken := sorted(_OF_SELECTORS & {*(self.options or {})}):
+            raise ValueError(
+                f"options of {type(self).__name__} has {listed(taken)}, which is not taken there: "
+                "a selector ranks the features of X, with its arguments method, "
+                "parameters, n_features_to_select and random_state, and fit takes y and "
+                "sample_weight"
+            )
+        if not self.parameters:
+            return {**options, "method": self.method}
+        if NAME in self.parameters or self._name is None or self.method != self._name:
+            raise ValueError(
+                f"parameters={self.parameters} need a method by its name alone, with none of "
+                f"its own: method={self.method!r}"
+            )
+        return {**options, "method": {NAME: self.method, **self.parameters}}
 
     def _count(self, m: int) -> int:
         asked = self.n_features_to_select
@@ -176,13 +197,16 @@ class _Selector(SelectorMixin, BaseEstimator):
 
     def _labels(self, y: object, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
         """Return the options for labels y (n,), beside those that are asked for."""
-        needed = self.LABELS == "needed"
-        if self.LABELS == "none":  # unless options ask for labels, as similarity="label" does
+        # hsic has a graph of y by itself, in place of which an option may give another
+        other = any(asked.get(option) is not None for option in ("similarity", "coordinates"))
+        used = self._name is None or (self._name == "hsic" and not other)
+        needed = self._needs_labels
+        if not used and not needed:  # unless options ask for labels, as similarity="label" does
             try:
                 config_of(given_of(table), RankConfig, asked)
             except UsageError as error:
                 needed = "labels" in error.options
-        if not needed and (y is None or self.LABELS == "none"):
+        if not needed and (y is None or not used):
             return {}
         if y is None:
             raise ValueError(
@@ -196,15 +220,22 @@ class _Selector(SelectorMixin, BaseEstimator):
             return {"labels": classes}
         if type_of_target(classes).startswith("continuous"):
             # of methods on a graph, hsic alone takes that of the numbers by itself
-            takes = ["hsic", *(name for name, method in METHODS.items() if method.numeric)]
-            own = self.METHOD if self.METHOD in takes else "f-test"
+            takes = {"hsic": "hsic"} | {
+                name: name + ",response=outcome" * ("response" in method.options)
+                for name, method in METHODS.items()
+                if method.numeric
+            }
+            own = takes.get(self._name or "", "f-test")
             raise ValueError(
                 "Unknown label type: y holds numbers that are no classes, for which there is "
                 f'Selector(method="{own}", options={{"label_type": "continuous"}}); '
-                f"methods for numbers are {', '.join(takes)}"
+                f"methods for numbers are {'; '.join(takes.values())}"
             )
         check_classification_targets(classes)
-        return {"labels": np.array([_name(each) for each in classes.tolist()], object)}
+        labels = np.array([_name_of_class(each) for each in classes.tolist()], object)
+        if self._name == "sselect" and len(set(labels)) > 2:  # else -1 is a class, of two
+            labels[labels == "-1"] = None
+        return {"labels": labels}
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -215,358 +246,34 @@ class _Selector(SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.required = self.LABELS == "needed"
+        tags.target_tags.required = self._needs_labels
         tags.input_tags.allow_nan = False
         return tags
 
 
-_OF_SELECTION = ("n_features_to_select", "random_state")
-"""Parameters that are no options of a ranking."""
 _OF_SELECTORS = {
     *("method", "labels", "seed", "sample_weights", "select", "top", "n_top_genes"),
     *("rows", "collapse", "rank_sources", "modality", "key_added", "copy", "subset", "inplace"),
 }
-"""What `Selector` does not take as options: it says them itself, or they change the features."""
+"""What is not taken as options: a selector says it itself, or it changes the features."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class Selector(_Selector):
-    """Any method of ``sfs rank``, with any of its options.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    method : str or dict, optional
-        Such as ``"f-test"``, ``"variance"``, ``"mrmr"`` (``sfs methods`` lists them); by default
-        that of ``sfs rank``: it depends on y and on the number of samples. It may hold parameters:
-        ``"spec,ranking=phi3"``, or ``{"name": "spec", "ranking": "phi3"}``.
-    parameters : dict, optional
-        Parameters of the method, such as ``{"ranking": "phi3"}``, for a grid search.
-    options : dict, optional
-        Other options of `sfs_cli.rank`, such as ``{"transform": "log1p", "pvalues": "moments"}``.
-        Of y that holds numbers give ``{"label_type": "continuous"}``.
-    random_state : int or RandomState, optional
-        The seed.
-
-    Notes
-    -----
-    `fit` uses y by default, and with methods and options that need labels, and ignores it with
-    others.
-
-    What describes the samples among the options, such as ``{"adjust": batch}``, is found by the
-    index of X where both are objects of pandas, so that each fold of a search takes its rows of the
-    whole; a file is read by that index. Otherwise rows go by their order, and more or fewer than X
-    has, as in a fold, are refused, and so are those of an X whose index counts its rows from 0:
-    give names. A step before this one that makes an array of a data frame takes the index away:
-    give it ``set_output(transform="pandas")``.
-    """
-
-    method: str | dict[str, object] | None = None
-    parameters: dict[str, object] | None = None
-    options: dict[str, object] | None = None
-    random_state: int | np.random.RandomState | None = 0
-
-    @property
-    def METHOD(self) -> str | None:  # type: ignore[override]
-        """The method asked for, by its name alone."""
-        return name_of(self.method)
-
-    def fit(self, X: Any, y: object = None, **fit_params: Any) -> Self:
-        """Rank the features of X (n, m) with the classes or numbers y (n,)."""
-        return self._fit(X, y, *at_rows(self.options or {}, X), **fit_params)
-
-    def _options(self) -> dict[str, Any]:
-        asked = dict(self.options or {})
-        if taken := sorted(_OF_SELECTORS & {*asked}):
-            raise ValueError(
-                f"options of {type(self).__name__} has {listed(taken)}, which is not taken there: "
-                "a selector ranks the features of X, with its arguments method, "
-                "parameters, n_features_to_select and random_state, and fit takes y and "
-                "sample_weight"
-            )
-        asked["method"] = self.method
-        if self.parameters:
-            if NAME in self.parameters or self.METHOD is None or self.method != self.METHOD:
-                raise ValueError(
-                    f"parameters={self.parameters} need a method by its name alone, with none of "
-                    f"its own: method={self.method!r}"
-                )
-            asked["method"] = {NAME: self.method, **self.parameters}
-        return asked
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SpectralSelector(_Selector):
-    """SPEC (Zhao and Liu, 2007): features that vary slowly over a graph of the samples.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    ranking : {"phi1", "phi2", "phi3"}, optional
-        The criterion (Eq. 2.6 to 2.8).
-    similarity : str, optional
-        The graph: knn, rbf, label and others; by default that of ``sfs rank``.
-    neighbors : int, optional
-        Of each sample, for knn.
-    clusters : int, optional
-        Groups that phi3 looks for.
-
-    Notes
-    -----
-    `fit` uses y with ``similarity="label"`` or ``"relieff"``, and ignores it otherwise.
-
-    References
-    ----------
-    Z. Zhao and H. Liu, "Spectral feature selection for supervised and unsupervised learning", 2007.
-    """
-
-    METHOD = "spec"
-    ranking: str | None = None
-    similarity: str | None = None
-    neighbors: int | None = None
-    clusters: int | None = None
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class MRSFSelector(_Selector):
-    """MRSF (Zhao, Wang and Liu, 2010): features that together keep the graph, without repetition.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    similarity : str, optional
-        The graph; by default that of ``sfs rank``.
-    neighbors : int, optional
-        Of each sample, for knn.
-    response : {"similarity", "lda", "svm", "pca"}, optional
-        What the features are to explain: the graph of the samples (similarity, the default), the
-        classes y (lda or svm, which take no graph), or the principal components (pca).
-
-    Notes
-    -----
-    By default `fit` ignores y, and selects for no classifier: give ``response="lda"`` or ``"svm"``,
-    or ``similarity="label"`` or ``"relieff"``, where the features are to tell classes apart.
-
-    References
-    ----------
-    Z. Zhao, L. Wang and H. Liu, "Efficient spectral feature selection with minimum redundancy",
-    2010.
-    """
-
-    METHOD = "mrsf"
-    similarity: str | None = None
-    neighbors: int | None = None
-    response: str | None = None
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class RFSSelector(_Selector):
-    """RFS (Nie, Huang, Cai and Ding, 2010): regression on the classes with joint L2,1 norms.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    gamma : float
-        Weight of the penalty.
-
-    References
-    ----------
-    F. Nie, H. Huang, X. Cai and C. Ding, "Efficient and robust feature selection via joint
-    L2,1-norms minimization", 2010.
-    """
-
-    METHOD = "rfs"
-    gamma: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class QAlphaSelector(_Selector):
-    """Q-alpha (Wolf and Shashua, 2005): weights of features that make the affinity well clustered.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    clusters : int, optional
-        Number of leading eigenvectors.
-    random_state : int or RandomState, optional
-        Seed of the start.
-
-    Notes
-    -----
-    `fit` ignores y.
-
-    References
-    ----------
-    L. Wolf and A. Shashua, "Feature selection for unsupervised and supervised inference", 2005.
-    """
-
-    METHOD = "qalpha"
-    clusters: int | None = None
-    random_state: int | np.random.RandomState | None = 0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class GDCOVSelector(_Selector):
-    """GDCOV: covariance of the features with the spectrum of a graph of the samples.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    similarity : str, optional
-        The graph; by default that of ``sfs rank``.
-    neighbors : int, optional
-        Of each sample, for knn.
-
-    Notes
-    -----
-    `fit` uses y with ``similarity="relieff"``, and ignores it otherwise.
-    """
-
-    METHOD = "gdcov"
-    similarity: str | None = None
-    neighbors: int | None = None
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class ReliefFSelector(_Selector):
-    """ReliefF (Kononenko, 1994): features that differ between neighbors of different classes.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    neighbors : int, optional
-        Of each sample, in each class.
-
-    References
-    ----------
-    I. Kononenko, "Estimating attributes: analysis and extensions of RELIEF", 1994.
-    """
-
-    METHOD = "relieff"
-    CALLED: ClassVar[dict[str, str]] = {"neighbors": "relieff_neighbors"}
-    neighbors: int | None = None
-
-
-class TraceRatioSelector(_Selector):
-    """Trace Ratio (Nie et al., 2008): the set of features of the best ratio of two graphs.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default. The set depends on it.
-
-    References
-    ----------
-    F. Nie, S. Xiang, Y. Jia, C. Zhang and S. Yan, "Trace ratio criterion for feature selection",
-    2008.
-    """
-
-    METHOD = "trace-ratio"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class HSICSelector(_Selector):
-    """HSIC (Song et al., 2007): features that depend on the classes, or on a graph without them.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    similarity : str, optional
-        The kernel of the samples; by default that of the classes where there is y, else that of
-        ``sfs rank``.
-
-    Notes
-    -----
-    `fit` uses y where no `similarity` is given, or ``"label"`` or ``"relieff"``, and ignores it
-    otherwise.
-
-    References
-    ----------
-    L. Song, A. Smola, A. Gretton, K. Borgwardt and J. Bedo, "Supervised feature selection via
-    dependence estimation", 2007.
-    """
-
-    METHOD = "hsic"
-    similarity: str | None = None
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SemiSupervisedSelector(_Selector):
-    """sSelect (Zhao and Liu, 2007): a graph of all samples, and the classes of some.
-
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    lam : float
-        Weight of the graph beside the classes, from 0 to 1.
-    similarity : str, optional
-        The graph; by default that of ``sfs rank``.
-    neighbors : int, optional
-        Of each sample, for knn.
-
-    Notes
-    -----
-    As in `sklearn.semi_supervised`, a class of -1 in y stands for a sample without one. Where y has
-    -1 and one other class, as many tables of two classes do, both are classes.
-
-    References
-    ----------
-    Z. Zhao and H. Liu, "Semi-supervised feature selection via spectral analysis", 2007.
-    """
-
-    METHOD = "sselect"
-    CALLED: ClassVar[dict[str, str]] = {"lam": "lambda_"}
-    lam: float = 0.3
-    similarity: str | None = None
-    neighbors: int | None = None
-
-    def _labels(self, y: object, table: Table, asked: dict[str, Any]) -> dict[str, Any]:
-        found = super()._labels(y, table, asked)
-        labels = found["labels"]
-        if len(set(labels)) > 2:  # else -1 is a class, as in many tables of two
-            labels[labels == "-1"] = None
-        return found
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class MultiSourceSelector(_Selector):
+@dataclass(eq=False, repr=False)
+class MultiSourceSelector(Selector):
     """MSFS: a graph that knowledge sources make together, and features that vary slowly over it.
 
-    Parameters
-    ----------
-    n_features_to_select : int or float, optional
-        A number, or a share, of features; half of them by default.
-    then : str, optional
-        The method that ranks on the fused graph.
-    weights : str, optional
-        How the sources are weighted.
+    Its parameters and attributes are those of `Selector`, such as ``parameters={"then": "gdcov"}``
+    and ``options={"weights": "alignf"}``.
 
     Notes
     -----
     `fit` takes `sources`, a dict of names and matrices with a row for each sample (or what `rank`
     takes), beside the matrix itself, which always is one. In a pipeline, ask for it with
     ``set_fit_request(sources=True)``. It uses y with the weights alignf and rkda, and ignores it
-    otherwise.
-
-    Where X is a data frame, the rows of a source that is a data frame or an AnnData are found by
-    the index of X, so that folds of a search take theirs of the whole source. Otherwise rows go by
-    their order, and a source with more or fewer rows than X, as in a fold, is refused. A step
-    before this one that makes an array of a data frame takes the index away: give it
-    ``set_output(transform="pandas")``.
+    otherwise. Rows of sources are found as `Selector` finds those of its options.
     """
 
-    METHOD = "msfs"
-    then: str | None = None
-    weights: str | None = None
+    method: str | dict[str, object] | None = field(default="msfs", kw_only=True)
 
     def fit(
         self,
@@ -576,10 +283,15 @@ class MultiSourceSelector(_Selector):
         **fit_params: Any,
     ) -> Self:
         """Rank the features of X (n, m) on the graph of it and the `sources`."""
+        options = self.options or {}
+        if "source" in options:
+            raise ValueError("options has source, and fit takes them here: give fit the sources")
+        if "expression" in (sources or {}):
+            raise ValueError('sources has "expression", as X is called here: give another name')
         given = {"expression": "target:", **(sources or {})}
-        return self._fit(X, y, *at_rows({"source": given}, X), **fit_params)
+        return self._fit(X, y, {**options, "source": given}, **fit_params)
 
 
-def _name(label: object) -> str:
+def _name_of_class(label: object) -> str:
     """Return a class as text; 1.0 is the class 1."""
     return str(int(label) if isinstance(label, float) and label.is_integer() else label)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS, LIMITS, Limits
-from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, Span
+from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, NonZeros, Span
 from sfs_cli.compute.memory import check_memory
 from sfs_cli.errors import InputError, need_extra
 from sfs_cli.graph.distances import (
@@ -195,17 +195,22 @@ def first_identical(engine: Engine) -> np.ndarray:
     Samples are distinguished by two random combinations of their features, in one pass: samples
     that differ by more than rounding agree in both with a probability below 1e-20.
     """
-    m = engine.source.n_features
+    m, n = engine.source.n_features, engine.source.n_samples
     weights = np.random.default_rng(0).normal(size=(2, m))
+    engine = replace(engine, nonzeros=engine.source.keeps_zeros).at(IDENTICAL)
 
     def combine(span: Span) -> Arrays:
-        values = engine.source.read(span, DOUBLE).values
-        center(values)  # a huge number in all samples would hide how they differ
+        block, along = engine.read(span, DOUBLE), weights[:, span.lo : span.hi]
         # not by BLAS, in which the rounding of a sum depends on the position of a sample
-        sums = [(values * each[:, None]).sum(axis=0) for each in weights[:, span.lo : span.hi]]
+        if isinstance(block, NonZeros):
+            products = (block.data * each[block.rows] for each in along)
+            sums = [np.bincount(block.indices, each, n) for each in products]
+        else:
+            center(block.values)  # a huge number in all samples would hide how they differ
+            sums = [(block.values * each[:, None]).sum(axis=0) for each in along]
         return {"sums": np.stack(sums)}
 
-    combined = engine.at(IDENTICAL).total_over(combine)["sums"]
+    combined = engine.total_over(combine)["sums"]
     _, position, inverse = np.unique(combined, axis=1, return_index=True, return_inverse=True)
     return position[inverse]
 

@@ -150,9 +150,8 @@ class TestingFields(Config):
         needs=("pvalues=permutation",),
     )
     split: str | None = _test(
-        "Test on a graph built from other data: the other half of the features, or one of two "
-        "random parts of every count (count thinning).",
-        words=("features", "counts"),
+        "Test on a graph built from other data: the other half of the features.",
+        words=("features",),
         takers=lambda _: catalog.SPLIT,
         taken_by="method",
         needs=("pvalues",),

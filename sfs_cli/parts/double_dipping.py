@@ -64,7 +64,7 @@ def without_double_dipping(graph: Mapping[str, Any]) -> str:
         return f"leave out the sources that are made of tested features, or {OTHER_GRAPH}"
     given = "coordinates" in graph or ":" in str(graph.get("similarity"))
     without = " without the given --similarity or --coordinates" if given else ""
-    return f"give --split features (of raw counts also --split counts){without}, or {OTHER_GRAPH}"
+    return f"give --split features{without}, or {OTHER_GRAPH}"
 
 
 def _fused_from_matrix(config: RankConfig) -> bool | None:

@@ -2,9 +2,7 @@
 
 A sample graph that is built from a matrix follows each of its features a little, so that scores of
 null features are better than chance (double dipping). With ``--split features`` the graph is built
-from one half of the features and the other half is tested, and the reverse; with ``--split counts``
-every count is divided at random (count thinning), the graph is built from one part, and the other
-is tested.
+from one half of the features and the other half is tested, and the reverse.
 """
 
 from __future__ import annotations
@@ -23,26 +21,18 @@ from sfs_cli.methods.significance.tested import tested_columns
 from sfs_cli.parts.depth import depth_of
 from sfs_cli.run.load import Run
 from sfs_cli.run.scoring import Scored, make_graph, score_on
-from sfs_cli.store.count_thinning import ThinnedMatrix
 from sfs_cli.store.prepared import PreparedMatrix
 
 FEWEST = 4
 """Least number of features that can be divided into halves."""
 HALVES = ", to test the first half of the features", ", to test the other half of the features"
-OF_COUNTS = ", of the counts for the graph", ", of the counts for the scores"
-"""What the passes of these parts of a run are made for, after their purpose."""
 
 
 def rank_split(run: Run) -> Scored:
-    """Score every feature on a graph that was made without it.
+    """Score each half of the features on a graph of the other half.
 
-    Raises InputError when there are too few features, or values are no counts.
+    Raises InputError when there are too few features.
     """
-    return rank_halves(run) if run.config.split == "features" else rank_counts(run)
-
-
-def rank_halves(run: Run) -> Scored:
-    """Score each half of the features on a graph of the other half."""
     matrix = run.matrix
     if matrix.n_features < FEWEST:
         raise InputError(
@@ -70,15 +60,6 @@ def rank_halves(run: Run) -> Scored:
     return scored
 
 
-def rank_counts(run: Run) -> Scored:
-    """Score one part of the counts on a graph of the other part."""
-    of_graph, of_scores = part_of_counts(run), part_of_counts(run, second=True)
-    scored = score_on(of_scores, make_graph(of_graph))
-    split = {"split": {"how": "counts"}}
-    scored.facts["significance"] = split | depth_of(of_scores, scored.solution)
-    return scored
-
-
 def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
     """Return which of m features are in the first half, of bool, shape (m,).
 
@@ -90,20 +71,6 @@ def first_half(seed: int, ids: Sequence[str]) -> np.ndarray:
     first = np.zeros(len(ids), bool)
     first[np.argsort(drawn, kind="stable")[: len(ids) // 2]] = True
     return first
-
-
-def part_of_counts(run: Run, *, second: bool = False) -> Run:
-    """Return a run on one part of the counts: the first makes the graph, the second is tested."""
-    thinned = ThinnedMatrix(
-        run.matrix.matrix,
-        run.context.seed,
-        second=second,
-        where=run.config.matrix,
-        samples=run.matrix.samples,
-    )
-    part = run.of(OF_COUNTS[second]).with_engine(source=replace(run.matrix, matrix=thinned))
-    part.fit()
-    return part
 
 
 def _joined(one: Solution, two: Solution, first: np.ndarray) -> Solution:

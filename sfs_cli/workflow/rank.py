@@ -474,7 +474,6 @@ def _write_copy(copy: Beside, config: RankConfig, result: RankResult, messages: 
         lambda names: unique_features(names)[0],
         result.uns,
         top=config.top,
-        layer=config.layer,
     )
     for note in notes:
         messages.note(note)

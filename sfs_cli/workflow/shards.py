@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli import provenance
+from sfs_cli.catalog import METHODS
 from sfs_cli.compute.parts import IncompletePassError, Parts, ShardDoneError
 from sfs_cli.errors import InputError, OutputExistsError, UsageError, counted, reason_of
 from sfs_cli.io.files.atomic import check_writable, refuse_dangling, replacing, size_and_time
@@ -173,6 +174,9 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     file = folder / NAME
     check_writable(folder, "PLAN")
     refuse_dangling(folder, "PLAN")
+    method = METHODS[config.scorer]
+    if config.method and method.iterative and "graph" not in method.needed(config.method_options()):
+        raise _not_split(config)  # before anything is read: only the graph would be made in shards
     inputs = describe_inputs(config)
     plan = ShardPlan(folder.absolute(), config, shards, inputs, parts, home, config.left_out)
     if folder.exists() and not (file.is_file() and force):
@@ -233,10 +237,14 @@ def _rehearsed(plan: ShardPlan, folder: Path, messages: Messages) -> ShardPlan:
                 score(ready)
     except IncompletePassError:
         return replace(plan, matrix=kept)
-    except ShardDoneError:
+    except ShardDoneError:  # the method is what the data choose, or on a graph of a file
         pass
-    raise UsageError(
-        f"--method {plan.config.ranker} cannot be split into shards",
+    raise _not_split(plan.config)
+
+
+def _not_split(config: RankConfig) -> UsageError:
+    return UsageError(
+        f"--method {config.ranker} cannot be split into shards",
         hint="use sfs rank, or --dask ADDRESS, which shares the work of solvers; what scores "
         "each feature by itself can be split: --method f-test or spec",
         option="method",

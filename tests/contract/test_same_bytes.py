@@ -112,7 +112,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "kogs": ("m.csv", "--method", "kogs,members=spec,fisher,laplacian", *CLASSES),
     # what is made of a ranking
     "permutations": ("m.csv", "--method", "spec,ranking=phi1", "--pvalues", "permutation,draws=40"),
-    "split counts": (*COUNTS, "--pvalues", "moments", "--split", "counts"),
     "halves": ("m.csv", "--method", "spec", "--pvalues", "moments", "--split", "features"),
     "pruned": ("m.csv", "--max-correlation", "0.3"),
     "pruned counts": (*COUNTS, "--max-correlation", "0.3"),

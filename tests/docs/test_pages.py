@@ -98,12 +98,31 @@ def test_the_picture_is_small():
     assert size_of(PICTURE)[0] == 1000
 
 
+CHANGES = text_of(ROOT / "CHANGELOG.md")
+
+
 def test_the_version_to_cite_is_that_of_the_package():
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert found["version"] == sfs_cli.__version__
     assert found["cff-version"] == "1.2.0"
+    (dated,) = re.findall(rf"^## \[{sfs_cli.__version__}\] - (\S+)$", CHANGES, re.MULTILINE)
+    assert str(found["date-released"]) == dated
     for field in ("message", "title", "authors", "license"):
         assert found[field], field
+
+
+def test_workflows_name_the_version_of_the_package():
+    pinned = r"sfs-cli ?(?:==|:)(\d[\w.]*)|^ *(?:{% set )?version += ['\"](\d[\w.]*)"
+    ends = {".yml", ".yaml", ".nf", ".config", ".md", ""}
+    files = [path for path in (ROOT / "workflows").rglob("*") if path.suffix in ends]
+    named = [
+        (path.name, *found)
+        for path in files
+        if path.is_file() and path.name != "CHANGELOG.md"
+        for found in re.findall(pinned, text_of(path), re.MULTILINE)
+    ]
+    assert {name for name, *_ in named} >= {"Containerfile", "meta.yaml", "nextflow.config"}
+    assert {pin or version for _, pin, version in named} == {sfs_cli.__version__}, named
 
 
 def test_pages_have_no_code_blocks_without_a_language():

@@ -69,14 +69,16 @@ def skipped_of(report: Path) -> list[str]:
 
 
 def nightly_tests() -> list[str]:
-    """Run tests/nightly with what some of it needs; Nextflow is named by SFS_NEXTFLOW."""
+    """Run tests/nightly; SFS_NEXTFLOW and SLURM_CONF name the engines that are not installed."""
     engines = environment(
         "workflows", "snakemake>=9", "pandas", "pygments", "nf-core", "multiqc", "snakefmt"
     )
     cells = environment("cells", "scanpy", "squidpy", "muon")
+    own = environment("tests", "dask-jobqueue")  # the project itself comes by run.sh
     report = Path(tempfile.mkdtemp()) / "nightly.xml"
     call(
         *(ROOT / "tests" / "run.sh", "tests/nightly", f"--junitxml={report}"),
+        VENV=own.parent,
         SFS_SNAKEMAKE=engines / "snakemake",
         SFS_SNAKEFMT=engines / "snakefmt",
         SFS_NF_CORE=engines / "nf-core",
@@ -121,10 +123,7 @@ def interpreter(version: str) -> str:
 
 def orders() -> None:
     """Run the tests of a landing in two random orders, with one worker and with two."""
-    venv = ROOT / ".venv-nightly-orders"
-    if not venv.is_dir():
-        call(PYTHON, "-m", "venv", venv)
-    call(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "pytest-randomly")
+    venv = environment("orders", "pytest-randomly").parent
     for seed in (1, 2):
         for workers in (1, 2):
             options = ("-n", workers, f"--randomly-seed={seed}")

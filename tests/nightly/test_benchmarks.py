@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tools.benchmarks import calibration, guards, power
+import numpy as np
+
+from tools.benchmarks import calibration, guards, leiden, power
+from tools.benchmarks.cell_sets import Cells, twice
 from tools.benchmarks.table import ROOT
 
 
@@ -77,3 +80,40 @@ def test_warnings_of_the_sample_data_are_counted(tmp_path):
     assert kinds["default"] == 2
     assert f"Of {kinds.total()} analyses" in text
     assert "often" not in text
+
+
+def test_sets_of_cells_are_drawn_twice():
+    counts = np.arange(1, 4001, dtype=float).reshape(400, 10)
+    large = Cells("large", counts, np.arange(400) % 3)
+    first, second = twice(large)
+    both = np.concatenate([first.counts, second.counts])
+    assert len(first.types) == len(second.types) == 200
+    assert np.array_equal(np.sort(both, axis=0), counts)
+    small = [half.types for half in twice(Cells("small", counts[:150], np.arange(150)))]
+    assert [len(set(types)) for types in small] == [120, 120]
+    assert set(small[0]) != set(small[1])
+
+
+def test_sets_of_fewer_genes_than_the_list_are_left_out(tmp_path):
+    draw = leiden.PARTS[0], 0, Cells("small", np.arange(1.0, 51).reshape(10, 5), np.arange(10) % 2)
+    assert leiden.measure(draw, leiden.RANKINGS, [200], tmp_path, tmp_path) == []
+
+
+def test_lists_of_cells_are_compared_with_the_default():
+    ours, flavor = next(iter(leiden.RANKINGS)), leiden.SCANPY["seurat"]
+    values = {ours: [0.5, 0.7, 0.5, 0.5], flavor: [0.7, 0.8, 0.6, 0.6]}
+    part = {"part": leiden.PARTS[1], "genes": 200}
+    rows = [
+        part | {"set": f"set{i // 2}", "draw": i % 2, "list": name, "ARI": value, "NMI": 0.5}
+        for name, found in values.items()
+        for i, value in enumerate(found)
+    ]
+    rows.append(rows[0] | {"set": "drawn once"})
+    text = "\n".join(leiden.report(rows))
+    assert "| set0 | 0.600, 0.500 | 0.750, 0.500 |" in text
+    assert "| **mean** | 0.550, 0.500 | 0.675, 0.500 |" in text
+    assert "| two draws apart | 0.100, 0.000 | 0.050, 0.000 |" in text
+    assert "| default - list |  | -0.125, +0.000 |" in text
+    assert "| standard error |  | 0.025, 0.000 |" in text
+    assert f"The default is below {flavor} (ARI) by" in text
+    assert "drawn once" not in text

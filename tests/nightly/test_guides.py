@@ -7,26 +7,28 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import anndata
+import numpy as np
 import pandas as pd
 import pytest
 
 from tests.docs.pages import DOCS, ENGINES, PAGES, ROOT, Reader, text_of
 from tests.docs.test_commands import LONG, commands_of, follow
 from tests.docs.workflows.commands import tool, write_script
-from tests.docs.workflows.test_slurm_scripts import SBATCH, SINFO
+from tests.docs.workflows.test_slurm_scripts import SBATCH
 
 CLUSTER, STORIES = DOCS / "guides" / "cluster.md", DOCS / "guides" / "stories.md"
 
 
-def test_arrays_of_slurm(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [CLUSTER, STORIES], ids=lambda page: page.stem)
+def test_arrays_of_slurm(page: Path, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     shutil.copytree(ROOT / "workflows", reader.folder / "workflows")
     write_script(tmp_path / "bin" / "sbatch", SBATCH, log=str(tmp_path / "jobs"))
-    write_script(tmp_path / "bin" / "sinfo", SINFO)
-    (command,) = (c for c in commands_of(CLUSTER) if c.startswith("workflows/"))
+    (command,) = (c for c in commands_of(page) if c.startswith("workflows/"))
     done = reader.run(command)
     assert done.returncode == 0, done.stderr
-    assert (reader.folder / "results" / "arrays" / "ranking.tsv").is_file()
+    assert (reader.folder / command.split()[1] / "ranking.tsv").is_file()
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -86,6 +88,29 @@ def statements(results: Path) -> Iterator[str]:
     verdicts = pd.read_csv(results / "judged" / "verdicts.tsv", sep="\t")
     better = verdicts.query("list == 'f-test' and other == 'deseq2'")["better"].dropna()
     yield f"{'a' if len(better) else 'no'} difference between the first two is shown"
+    truth = anndata.read_h5ad(results.parent / "files" / "donors.h5ad").var["planted"]
+    markers = pd.read_csv(results / "markers" / "markers.tsv", sep="\t")
+    planted = truth.index[truth == "cluster"]
+    assert {*markers[markers["class"] == "T"]["feature"].head(len(planted))} == {*planted}
+    yield f"The {len(planted)} best markers of cluster T"
+    of_cells, of_donors = (
+        truth[ranked[name].query("q_value <= 0.05")["feature"]] for name in ("cells", "donors")
+    )
+    wrong = (of_cells != "condition").sum()
+    yield f"the cells give {len(of_cells)} genes with a q-value of 0.05 or less, and {wrong} of"
+    assert (of_donors == "condition").all()
+    true = ranked["donors"][ranked["donors"]["feature"].map(truth) == "condition"]
+    low, larger = (true["status"] == "counts too low").sum(), (true["q_value"] > 0.05).sum()
+    found = f"give {len(of_donors)} genes, all of them true; {low} more have too few counts"
+    yield f"The sums of the donors {found}, and {larger} have larger q-values"
+    assert {*ranked["tissue"]["feature"][:10]} == {*range(10)}
+    yield f"`select` prints {significant('tissue', 0.05)}: the ten"
+    score = pd.read_csv(results / "search.csv")["mean_test_score"]
+    yield "{:.2f} with 2 genes, {:.2f} with 5 and {:.2f} with 10".format(*score)
+    whole, sharded = (ranked[name].dropna(subset="score") for name in ("whole", "sharded"))
+    assert whole["feature"].tolist() == sharded["feature"].tolist()
+    np.testing.assert_allclose(sharded["score"], whole["score"], rtol=1e-9)
+    yield f"the same {len(whole):,} genes with a score in the same order"
 
 
 def test_the_stories_state_what_their_commands_find(

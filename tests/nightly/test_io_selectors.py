@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of each selector; the suite has those of two of them."""
+"""scikit-learn's own checks of selectors with more methods; the suite has those of two."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sfs_cli import sklearn as selectors
 
+METHODS = ("spec", "mrsf", "rfs", "qalpha", "gdcov", "trace-ratio", "hsic", "sselect")
+SELECTORS = [
+    *(selectors.Selector(method=method) for method in METHODS),
+    *(selectors.Selector(), selectors.MultiSourceSelector()),
+]
 CHECKS = [
-    pytest.param(estimator, check, id=f"{name}-{check.func.__name__}")
-    for name in selectors.__all__
-    for estimator, check in estimator_checks_generator(getattr(selectors, name)())
+    pytest.param(estimator, check, id=f"{selector}-{check.func.__name__}")
+    for selector in SELECTORS
+    for estimator, check in estimator_checks_generator(selector)
     if check.func.__name__ != "check_array_api_input"  # of arrays that selectors do not take
 ]
 

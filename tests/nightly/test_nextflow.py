@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from hashlib import md5
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from tests.docs.workflows.commands import (
     write_script,
 )
 from tests.docs.workflows.nextflow_tasks import run_task
-from tests.docs.workflows.test_nextflow import FOLDER, LABELS, NAMES, ranking
+from tests.docs.workflows.test_nextflow import FOLDER, LABELS, ranking
 
 env = plain.env
 
@@ -36,16 +35,6 @@ def nextflow(env: dict[str, str], tmp_path: Path) -> list[str]:
     (tmp_path / "m.csv").symlink_to(MATRIX)
     command = [found, "run", str(FOLDER), "-profile", "test", "--outdir", "out", "-w", "work"]
     return [*command, "--skip_multiqc"]
-
-
-PARSE = """
-import org.codehaus.groovy.control.*
-args.each { file ->
-    def unit = new CompilationUnit()
-    unit.addSource(new File(file))
-    unit.compile(Phases.CONVERSION)
-}
-"""
 
 
 KNOWN = {"container_links", "docker_tag", "singularity_tag"}
@@ -223,17 +212,6 @@ def test_snapshots_have_the_bytes_of_their_tasks(tmp_path, env):
             assert f"{file.name}:md5,{md5(file.read_bytes()).hexdigest()}" == each, name
 
 
-def test_files_are_groovy(tmp_path):
-    jar = tool("groovy.jar", "SFS_GROOVY_JAR")
-    script = tmp_path / "parse.groovy"
-    script.write_text(PARSE)
-    files = [str(path) for path in [*FOLDER.rglob("*.nf"), *FOLDER.rglob("conf/*.config")]]
-    assert len(files) == len(NAMES) + 9  # MultiQC, the pipeline in four files, four configurations
-    command = ["java", "-cp", jar, "groovy.ui.GroovyMain", str(script), *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 def commit(folder: Path, env: dict[str, str]) -> None:
     who = ("-c", "user.name=sfs", "-c", "user.email=sfs@example.org")
     for arguments in (("init", "-q", "-b", "master"), ("add", "-A"), (*who, "commit", "-qm", "x")):
@@ -302,6 +280,7 @@ SHEETS = [
     ("name\tmatrix\toptions\na\tm.csv\t--out x\n", "the pipeline gives --out"),
     ("name\tmatrix\toptions\na\tm.csv\t--write-h5ad=x\n", "the pipeline gives --write-h5ad"),
     ("name\tmatrix\toptions\na\tm.csv\t--methd x\n", "--methd is no option of sfs rank in shards"),
+    ("name\tmatrix\toptions\na\tm.csv\tb.csv --batch file\n", "sfs convert A.h5ad B.h5ad"),
     ("name\tmatrix\toptions\na\tm.csv\t--method x\n", "unknown value 'x' of --method"),
     ("name\tmatrix\toptions\na\tm.csv\t--top 0\n", "--top 0 is too small"),
     ("name\tmatrix\toptions\na\tm.csv\t--top 2.5\n", "--top is a whole number"),
@@ -357,7 +336,7 @@ def test_the_profile_of_the_tests_uses_every_module(nextflow, tmp_path, env):
 def test_shards_in_scratch_make_the_bytes_of_one_run(nextflow, tmp_path, env):
     named = tmp_path / "m[1].csv"
     named.symlink_to(MATRIX)
-    options = "--method fisher --labels labels.tsv:tissue --exclude 'a $(b)'"
+    options = "--method fisher --labels labels.tsv:tissue --exclude 'G0001|a $(b)'"
     (tmp_path / "two words.txt").write_text("")  # names may have spaces
     files = f"{LABELS} '{tmp_path}/two words.txt'"
     (tmp_path / "sheet.tsv").write_text(

@@ -189,6 +189,7 @@ def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
         (f'plain\t{MATRIX}\t\t\t"a\t2', "plain: a quote in the column files is not"),
         ("plain\t{name}.csv\t\t\t\t2", "plain: Snakemake takes what is in braces"),
         (f"plain\t{MATRIX}\t--methd x\t\t\t2", "--methd is no option"),
+        (f"plain\t{MATRIX}\tb.csv --batch file\t\t\t2", "sfs convert A.h5ad B.h5ad"),
         (f"plain\t{MATRIX}\t--top 0\t\t\t2", "--top cannot be 0"),
         (f"plain\t{MATRIX}\t--labels\t\t\t2", "--labels cannot be empty"),
         (f"plain\t{MATRIX}\t--modules=1\t\t\t2", "--modules takes no value"),
@@ -228,56 +229,3 @@ def test_files_are_formatted(tmp_path):
     snakefmt = tool("snakefmt", "SFS_SNAKEFMT")
     done = run([snakefmt, "--check", str(FOLDER / "workflow")], tmp_path, dict(os.environ))
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("begin", ["", "my "])
-def test_the_wrapper_ranks(begin, tmp_path):
-    snakemake = tool("snakemake", "SFS_SNAKEMAKE")
-    wrapper = FOLDER / "workflow" / "wrapper"
-    text = (wrapper / "test" / "Snakefile").read_text()
-    text = text.replace('"out/', f'"{begin}out/').replace('"logs/', f'"{begin}logs/')
-    (tmp_path / "Snakefile").write_text(text.replace("file:..", f"file://{wrapper}"))
-    for name in (MATRIX.name, "labels.tsv"):
-        (tmp_path / name).symlink_to(MATRIX.parent / name)
-    env = environment(tmp_path / "bin")
-    done = run([snakemake, "--cores", "1"], tmp_path, env)
-    assert done.returncode == 0, done.stderr
-    whole = ranked(tmp_path / "whole", TISSUE, env)
-    assert (tmp_path / f"{begin}out" / "study" / "ranking.tsv").read_bytes() == whole["ranking.tsv"]
-
-
-def test_the_wrapper_refuses_what_it_gives(tmp_path):
-    snakemake = tool("snakemake", "SFS_SNAKEMAKE")
-    wrapper = FOLDER / "workflow" / "wrapper"
-    text = (wrapper / "test" / "Snakefile").read_text()
-    assert "--method fisher" in text
-    text = text.replace("--method fisher", "--memory=2G --method fisher")
-    (tmp_path / "Snakefile").write_text(text.replace("file:..", f"file://{wrapper}"))
-    for name in (MATRIX.name, "labels.tsv"):
-        (tmp_path / name).symlink_to(MATRIX.parent / name)
-    done = run([snakemake, "--cores", "1"], tmp_path, environment(tmp_path / "bin"))
-    assert done.returncode != 0
-    assert "resources mem_mb of the rule" in done.stdout + done.stderr
-
-
-def test_the_wrapper_tells_sfs_mib_and_lets_the_shell_run_nothing(tmp_path):
-    snakemake = tool("snakemake", "SFS_SNAKEMAKE")
-    wrapper = FOLDER / "workflow" / "wrapper"
-    text = (wrapper / "test" / "Snakefile").read_text().replace("file:..", f"file://{wrapper}")
-    (tmp_path / "Snakefile").write_text(
-        text.replace("--method", "--exclude '$(touch pwned)' --method")
-    )
-    for name in (MATRIX.name, "labels.tsv"):
-        (tmp_path / name).symlink_to(MATRIX.parent / name)
-    tells = """#!/bin/sh
-printf '%s\\n' "$@" > words
-mkdir -p out/study
-touch out/study/ranking.tsv out/study/report.html
-"""
-    write_script(tmp_path / "bin" / "sfs", tells)
-    done = run([snakemake, "--cores", "1"], tmp_path, environment(tmp_path / "bin"))
-    assert done.returncode == 0, done.stderr
-    given = (tmp_path / "words").read_text().splitlines()
-    assert given[given.index("--memory") + 1] == "477M"  # 500 MB
-    assert given[given.index("--exclude") + 1] == "$(touch pwned)"
-    assert not (tmp_path / "pwned").exists()

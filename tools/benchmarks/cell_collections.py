@@ -3,7 +3,7 @@
 usage: python -m tools.benchmarks.cell_collections FOLDER OUT
 
 FOLDER holds files of these repositories, under the names that they have there: `data/csv` of
-sc_mixology (cell lines, mixtures of their RNA and of their cells), `data` of SIMLR, SC3, SC3-old,
+sc_mixology (mixtures of the RNA of cell lines and of their cells), `data` of SIMLR, SC3, SC3-old,
 clustools and rDeepmaps (`.RData`, `.rda`), and `data/Small_Datasets` of scDCC (`.h5`). What is not
 there is named. OUT gets an h5ad file for each set: values as they are, `obs["label"]`, and
 `uns["logarithms"]`, which is True where `X` has logarithms of what was counted.
@@ -29,20 +29,16 @@ Found = tuple[np.ndarray, np.ndarray, bool]
 
 
 def mixology(path: Path) -> Found:
-    """Read a table of counts and that of its cells, without outliers and doublets."""
+    """Read a table of counts and that of its cells, without outliers."""
     cells = pd.read_csv(str(path).replace(".count.", ".metadata."))
     counts = pd.read_csv(path, index_col=0)
     cells = cells[cells.index.isin(counts.columns)]
     fine = cells["outliers"].astype(str).str.upper() == "FALSE"
-    if "cell_line_demuxlet" in cells:
-        fine &= cells["demuxlet_cls"] == "SNG"
-        types = cells["cell_line_demuxlet"]
-    else:
-        parts = ["H2228_prop", "H1975_prop", "HCC827_prop"]
-        if "H2228_prop" not in cells:
-            parts = ["H1975", "H2228", "HCC827"]
-            fine &= cells["poor_quality"] == "NO"
-        types = cells[parts].astype(str).agg("_".join, axis=1)
+    parts = ["H2228_prop", "H1975_prop", "HCC827_prop"]
+    if "H2228_prop" not in cells:
+        parts = ["H1975", "H2228", "HCC827"]
+        fine &= cells["poor_quality"] == "NO"
+    types = cells[parts].astype(str).agg("_".join, axis=1)
     sizes = types[fine].value_counts()
     fine &= types.isin(sizes.index[sizes >= FEWEST])
     return counts[cells.index[fine]].to_numpy(float).T, types[fine].to_numpy(str), False
@@ -93,10 +89,7 @@ def stimulated(path: Path) -> Found:
 SETS: dict[str, tuple[str, Callable[[Path], Found]]] = {
     **{
         name: (f"{name}.count.csv.gz", mixology)
-        for name in [
-            *("sc_celseq2_5cl_p1", "sc_celseq2_5cl_p2", "sc_celseq2_5cl_p3"),
-            *("RNAmix_celseq2", "RNAmix_sortseq", "cellmix1", "cellmix3", "cellmix4"),
-        ]
+        for name in ("RNAmix_celseq2", "RNAmix_sortseq", "cellmix1", "cellmix3", "cellmix4")
     },
     "pollen": ("Test_3_Pollen.RData", simlr),
     "mECS": ("Test_1_mECS.RData", simlr),

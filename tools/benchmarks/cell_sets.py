@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 FEWEST = 3
 """Cells that a gene of a real set needs."""
+HALF = 100
+"""Cells that a half of a set needs."""
 
 
 @dataclass(frozen=True)
@@ -178,14 +180,25 @@ def read(path: Path):
         return anndata.read_h5ad(path)
 
 
-def every_set(data: Path, seeds: int, folder: Path | None = None) -> Iterator[Cells]:
-    """Yield the real sets and the simulated ones with each seed, or those of a folder."""
-    if folder is not None:
-        yield from more(folder)
-        return
+def every_set(data: Path, seeds: int) -> Iterator[Cells]:
+    """Yield the real sets and the simulated ones with each seed."""
     yield pbmc(data)
     yield from genotyped(data)
     yield from genotyped(data, 0.03)
     for name, design in DESIGNS.items():
         for seed in range(seeds):
             yield simulated(name, design, seed)
+
+
+def twice(cells: Cells) -> Iterator[Cells]:
+    """Yield two random halves of the cells; of small sets two draws of 80 %, which overlap."""
+    rng, n = np.random.default_rng(0), len(cells.types)
+    order, size = rng.permutation(n), n // 2
+    parts = order[:size], order[size:]
+    if size < HALF:
+        size = round(0.8 * n)
+        parts = order[:size], rng.permutation(n)[:size]
+    for part in map(np.sort, parts):
+        counts = cells.counts[part]
+        kept = (counts > 0).sum(axis=0) >= FEWEST
+        yield replace(cells, counts=counts[:, kept], types=cells.types[part], full=None)

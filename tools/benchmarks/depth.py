@@ -5,7 +5,7 @@ usage: python -m tools.benchmarks.depth [--samples N] [--features M] [--seeds K]
 
 Counts, Poisson or negative binomial ones (dispersion 0.3), have nothing to do with anything but the
 depth of their samples, whose logarithms have the standard deviation SD. They are tested by `spec`
-on a graph of other features or of other counts (``--split``), and by the F-test of two classes, of
+on a graph of other features (``--split``), and by the F-test of two classes, of
 which one has more of the deep samples. A row is a transformation; a cell has the rates of p-values
 up to 0.05 and 0.001 in all seeds, and in how many the warning `depth` came up.
 """
@@ -28,7 +28,6 @@ from tests.unit.methods.nulls import classes_of_depth, of_depth
 TRANSFORMS = ("cpm,log1p", "log1p", "clr", "deviance", "pearson-residuals")
 TESTS: dict[str, dict[str, Any]] = {
     "--split features": {"method": "spec", "pvalues": "moments", "split": "features"},
-    "--split counts": {"method": "spec", "pvalues": "moments", "split": "counts"},
     "f-test": {"method": "f-test"},
 }
 KINDS = ("Poisson", "negative binomial")

@@ -1,7 +1,8 @@
 """Spatially variable genes: `sfs rank --spatial` beside squidpy, FlashS and quadsv.
 
 usage: python -m tools.benchmarks.spatial [--spots N] [--features M] [--null N] [--seeds K]
-           [--depth NAME,...] [--size NxM ...] [--peers FOLDER | --no-peers] [--out FILE.md]
+           [--depth NAME,...] [--tissue FILE.h5ad ...] [--size NxM ...]
+           [--peers FOLDER | --no-peers] [--out FILE.md]
 
 A tissue is a square grid of spots. Counts of a gene are Poisson (half of the genes) or negative
 binomial, of a mean that is drawn for each gene (log-normal, median 0.25), times the depth of the
@@ -17,6 +18,15 @@ uniform ones. Others get the counts scaled to the same total and log1p, as in th
 the counts where it says so. Seconds of sfs are of the whole command on an h5ad; those of the others
 are of the function alone, after it has been compiled. Memory is the largest resident size of the
 process. All have one thread. Peers that cannot be installed are left out by name.
+
+`--tissue FILE.h5ad` takes the counts of a real tissue (X, and its places in obsm["spatial"]): spots
+of a tenth of the median depth or more, and M genes drawn at random from those in 10 spots or more.
+Each gets a null gene beside it, negative binomial with the total of the gene, divided among the
+spots in proportion to their depth, and with the dispersion of the gene around that (by moments):
+it follows the depth and is as noisy, but has no place of its own. Beside the number of real genes
+found stands that of the longest list whose share of null genes is 0.05 (at FDR .05), how many of
+them are found on each of two halves of the counts (in both; a fair coin splits each count), and
+which share of what one half finds the other one has, too (again).
 
 `--size 50000x20000` measures the time and memory of `sfs rank --spatial` on sparse counts of that
 size (7 % other than zero), in place of the table.
@@ -48,16 +58,11 @@ EFFECTS = {"gradient": 0.8, "hotspots": 1.3, "stripes": 0.5, "domains": 0.5}
 """Largest log fold changes of 2,500 spots: chosen so that the power of tests differs."""
 DEPTHS = ("even", "random", "tissue")
 DEVIATION = 0.5
-NULL, LEVEL = "null", 0.05
+REAL, NULL, LEVEL, LEAST = "real", "null", 0.05, 10
 
-GRAPH = ("--coordinates", "obsm:spatial", "--pvalues", "moments", "--method", "hsic")
-KNN = (*GRAPH, "--transform", "pearson-residuals", "--min-samples", "10", "--similarity")
 OURS: dict[str, tuple[str, ...]] = {
     "sfs --spatial": ("--spatial",),
-    "sfs, 6 neighbors": (*KNN, "knn,neighbors=6"),
-    "sfs, 50 neighbors": (*KNN, "knn,neighbors=50"),
     "sfs --spatial, cpm,log1p": ("--spatial", "--transform", "cpm,log1p"),
-    "sfs --spatial, counts as they are": ("--coordinates", "obsm:spatial", "--pvalues", "moments"),
 }
 COUNTS = ", counts"
 PEERS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -125,6 +130,36 @@ def simulate(spots: int, m: int, null: int, depth: str, seed: int) -> Data:
     return Data(rng.poisson(mean), coordinates, kinds)
 
 
+def beside_null(path: Path, m: int, seed: int) -> Data:
+    """Return the counts of m genes of a real tissue (h5ad), and a null gene for each of these."""
+    import anndata
+
+    tissue = anndata.read_h5ad(path)
+    values = sparse.csr_matrix(tissue.X).toarray().T
+    counts = values.astype(np.int64)
+    if (counts != values).any():
+        raise SystemExit(f"{path}: X needs counts, which are whole numbers")
+    depth = counts.sum(axis=0)
+    kept = depth >= np.median(depth) / 10
+    counts = counts[:, kept]
+    rng = np.random.default_rng(seed)
+    enough = np.flatnonzero((counts > 0).sum(axis=1) >= LEAST)
+    counts = counts[np.sort(rng.permutation(enough)[:m])]
+    mean = counts.sum(axis=1, keepdims=True) * (counts.sum(axis=0) / counts.sum())
+    excess = ((counts - mean) ** 2 - mean).sum(axis=1) / (mean**2).sum(axis=1)
+    dispersion = np.maximum(excess, 1e-6)[:, None]
+    null = rng.poisson(rng.gamma(1 / dispersion, mean * dispersion))
+    kinds = np.repeat([REAL, NULL], len(counts))
+    places = np.asarray(tissue.obsm["spatial"], dtype=float)[kept]
+    return Data(np.concatenate([counts, null]), places, kinds)
+
+
+def halves(data: Data, seed: int) -> tuple[Data, Data]:
+    """Return the data with each count split at random into two."""
+    first = np.random.default_rng((seed, 1)).binomial(data.counts, 0.5)
+    return data._replace(counts=first), data._replace(counts=data.counts - first)
+
+
 def write(path: Path, counts: Any, coordinates: np.ndarray) -> None:
     """Write counts (n, m) of spots as h5ad."""
     import anndata
@@ -160,62 +195,102 @@ def of_peer(data: Data, name: str, bench: Bench) -> Test:
     return Test(found.found["p"], found.wall, found.peak)
 
 
+def tested(data: Data, name: str, bench: Bench) -> Test:
+    if name in OURS:
+        return of_sfs(data, OURS[name], bench.scratch)
+    return of_peer(data, name, bench)
+
+
+def hits(data: Data, test: Test) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return p-values, which genes are tested (the same for all tools), and which are found."""
+    p = np.where(np.isnan(test.p), 1.0, test.p)
+    enough = (data.counts > 0).sum(axis=1) >= LEAST
+    q = np.ones(len(p))
+    q[enough] = false_discovery_control(np.clip(p[enough], 0, 1))
+    return p, enough, q <= LEVEL
+
+
 def measure(data: Data, test: Test) -> dict[str, float]:
     """Return the power of each pattern, the FDR, and what null genes have."""
-    p = np.where(np.isnan(test.p), 1.0, test.p)
-    tested = (data.counts > 0).sum(axis=1) >= 10  # the same genes for all
-    q = np.ones(len(p))
-    q[tested] = false_discovery_control(np.clip(p[tested], 0, 1))
-    hit, null = q <= LEVEL, data.pattern == NULL
-    found: dict[str, float] = {kind: hit[data.pattern == kind].mean() for kind in EFFECTS}
-    found["mean"] = float(np.mean(list(found.values())))
+    p, enough, hit = hits(data, test)
+    null = data.pattern == NULL
+    if REAL in data.pattern:
+        falling = null[np.argsort(p, kind="stable")]
+        share = falling.cumsum() / np.arange(1, len(p) + 1)
+        most = np.flatnonzero(share <= LEVEL).max(initial=-1) + 1
+        found = {"found": float((hit & ~null).sum()), "at FDR .05": float((~falling[:most]).sum())}
+    else:
+        found = {kind: hit[data.pattern == kind].mean() for kind in EFFECTS}
+        found["mean"] = float(np.mean(list(found.values())))
     found["FDR"] = (hit & null).sum() / max(hit.sum(), 1)
-    of_null = p[null & tested]
+    of_null = p[null & enough]
     found |= {f"null ≤ {a:g}": (of_null <= a).mean() for a in (0.05, 0.001)}
     found["KS"] = kstest(of_null, "uniform").statistic
     return found | {"seconds": test.seconds, "MB": test.peak / 1e6}
 
 
-def measurements(given: argparse.Namespace, bench: Bench) -> Iterator[dict[str, Any]]:
-    """Yield a row for each tool and simulated tissue; those that are missing are named once."""
-    missing: set[str] = set()
-    for depth in given.depth:
-        for seed in range(given.seeds):
+def agreement(data: Data, seed: int, name: str, bench: Bench) -> dict[str, float]:
+    """Return the share of what is found on half of the counts that the other half has, too."""
+    real = data.pattern == REAL
+    first, second = (hits(half, tested(half, name, bench))[2][real] for half in halves(data, seed))
+    both = float((first & second).sum())
+    return {"again": 2 * both / max(first.sum() + second.sum(), 1), "in both": both}
+
+
+def tissues(given: argparse.Namespace) -> Iterator[tuple[str, int, Data]]:
+    """Yield the name of each tissue, the seed, and its data."""
+    for seed in range(given.seeds):
+        for path in given.tissue or ():
+            yield path.stem, seed, beside_null(path, given.features, seed)
+        for depth in () if given.tissue else given.depth:
             data = simulate(given.spots, given.features, given.null, depth, seed)
-            for name in [*OURS, *([] if given.no_peers else PEERS)]:
-                if name in missing:
-                    continue
-                try:
-                    if name in OURS:
-                        test = of_sfs(data, OURS[name], bench.scratch)
-                    else:
-                        test = of_peer(data, name, bench)
-                except (MissingError, RuntimeError, subprocess.TimeoutExpired) as error:
-                    print(f"{name} is left out: {error}", file=sys.stderr)
-                    missing.add(name)
-                    continue
-                row = {"depth": depth, "tool": name, "seed": seed} | measure(data, test)
-                print(f"{depth} {seed} {name}: {row['mean']:.2f} {row['FDR']:.2f}", file=sys.stderr)
-                yield row
+            yield depth, seed, data
+
+
+def measurements(given: argparse.Namespace, bench: Bench) -> Iterator[dict[str, Any]]:
+    """Yield a row for each tool and tissue; those that are missing are named once."""
+    missing: set[str] = set()
+    for tissue, seed, data in tissues(given):
+        for name in [*OURS, *([] if given.no_peers else PEERS)]:
+            if name in missing:
+                continue
+            try:
+                row = measure(data, tested(data, name, bench))
+                if given.tissue:
+                    row |= agreement(data, seed, name, bench)
+            except (MissingError, RuntimeError, subprocess.TimeoutExpired) as error:
+                print(f"{name} is left out: {error}", file=sys.stderr)
+                missing.add(name)
+                continue
+            told = ", ".join(f"{key} {value:.4g}" for key, value in row.items())
+            print(f"{tissue} {seed} {name}: {told}", file=sys.stderr)
+            yield {"tissue": tissue, "tool": name, "seed": seed} | row
 
 
 def report(rows: pd.DataFrame, given: argparse.Namespace) -> str:
     """Return a Markdown table of the means over tissues."""
-    columns = [c for c in rows.columns if c not in ("depth", "tool", "seed")]
+    columns = [c for c in rows.columns if c not in ("tissue", "tool", "seed")]
+    if given.tissue:
+        head = f"Real tissues at q ≤ {LEVEL:g}: means of {given.seeds} draws of genes."
+    else:
+        head = (
+            f"Power and FDR at q ≤ {LEVEL:g}: means of {given.seeds} tissues of "
+            f"{round(given.spots**0.5) ** 2:,} spots with {given.features} genes of each pattern "
+            f"and {given.null:,} null genes."
+        )
+    of = "tissue" if given.tissue else "depth"
     lines = [
-        f"Power and FDR at q ≤ {LEVEL:g}: means of {given.seeds} tissues of "
-        f"{round(given.spots**0.5) ** 2:,} spots with {given.features} genes of each pattern and "
-        f"{given.null:,} null genes.",
+        head,
         "",
-        f"| depth | test | {' | '.join(columns)} |",
+        f"| {of} | test | {' | '.join(columns)} |",
         "|" + "---|" * (len(columns) + 2),
     ]
-    for (depth, tool), row in (
-        rows.groupby(["depth", "tool"], sort=False)[columns].mean().iterrows()
-    ):
-        digits = {"null ≤ 0.05": 3, "null ≤ 0.001": 4, "KS": 3, "seconds": 1, "MB": 0}
-        cells = [f"{row[c]:.{digits.get(c, 2)}f}" for c in columns]
-        lines.append(f"| {depth} | {tool} | {' | '.join(cells)} |")
+    digits = {"null ≤ 0.05": 3, "null ≤ 0.001": 4, "KS": 3, "seconds": 1}
+    digits |= dict.fromkeys(("found", "at FDR .05", "in both", "MB"), 0)
+    means = rows.groupby(["tissue", "tool"], sort=False)[columns].mean()
+    for (tissue, tool), row in means.iterrows():
+        cells = [f"{row[c]:,.{digits.get(c, 2)}f}" for c in columns]
+        lines.append(f"| {tissue} | {tool} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -239,11 +314,14 @@ def of_size(words: str, folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spots", type=int, default=2500, metavar="N")
-    parser.add_argument("--features", type=int, default=100, metavar="M", help="of each pattern")
+    parser.add_argument(
+        "--features", type=int, default=100, metavar="M", help="of each pattern, or tissue"
+    )
     parser.add_argument("--null", type=int, default=3000, metavar="N", help="null genes")
-    parser.add_argument("--seeds", type=int, default=3, metavar="K", help="tissues")
+    parser.add_argument("--seeds", type=int, default=3, metavar="K", help="draws of each")
     split = lambda text: tuple(text.split(","))  # noqa: E731
     parser.add_argument("--depth", type=split, default=DEPTHS, metavar="NAME,...")
+    parser.add_argument("--tissue", type=Path, action="append", metavar="FILE", help="h5ad")
     parser.add_argument("--size", action="append", metavar="NxM", help="time and memory alone")
     parser.add_argument("--peers", type=Path, default=default_folder(), help="environments")
     parser.add_argument("--no-peers", action="store_true", help="sfs alone")

@@ -6,18 +6,17 @@
 # goes on with what is there. A result in OUT (exit code 4; the option --force replaces it, and begins
 # anew), wrong options, files that are not there and more than any node has are refused before anything
 # is submitted; what is wrong within the files ends the first job, and with it the others. The plan
-# stays in OUT.plan; remove it when the ranking is there.
-# SBATCH_PARTITION, SBATCH_ACCOUNT and their like set what sbatch is asked for, CPUS and MEM what a
-# task gets (else what rank.sbatch says, and no more CPUs than the largest node has), PASSES how
-# many arrays there are (2, which is enough for most rankings; the last job makes what is left), and
-# LOGS where the logs go (OUT.logs).
+# stays in OUT.plan; remove it when the ranking is there. Logs are in OUT.logs.
+# SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_MEM_PER_NODE and their like win over the
+# #SBATCH lines of rank.sbatch. Two arrays are enough for most rankings: the last job makes what is
+# left of the passes.
 set -euo pipefail
 
 [ $# -ge 3 ] && [[ $2 =~ ^[1-9][0-9]{0,4}$ ]] && [ "$2" -le 10000 ] ||
     { sed -n '4s/^# //p' "$0" >&2; exit 2; }
 out=$1 shards=$2
 shift 2
-plan=$out.plan logs=${LOGS:-$out.logs}
+plan=$out.plan logs=$out.logs
 step=$(dirname "$0")/rank.sbatch
 
 refuse() { # exit code, what is wrong, what to do
@@ -49,22 +48,9 @@ rmdir "$empty"
 [ "$code" = 4 ] || { printf '%s\n' "$said" >&2; exit "$code"; }
 
 # a job that no node can run may wait for ever
-sizes=()
-given=$(sed -n 's/^#SBATCH --cpus-per-task=//p' "$step")
-cpus=${CPUS:-$given}
-if [ -z "${CPUS:-}" ] && [ -n "$given" ]; then
-    most=$(sinfo --noheader --format=%c ${SBATCH_PARTITION:+--partition="$SBATCH_PARTITION"} \
-        2> /dev/null | tr -dc '0-9\n' | sort -n | tail -n 1) || most=
-    if [ -n "$most" ] && [ "$most" -lt "$given" ]; then
-        echo "the largest node has $most CPUs: tasks get these, not $given" >&2
-        cpus=$most
-    fi
-fi
-[ -z "$cpus" ] || sizes+=(--cpus-per-task="$cpus")
-[ -z "${MEM:-}" ] || sizes+=(--mem="$MEM")
-said=$(sbatch --test-only --array="1-$shards" "${sizes[@]}" "$step" 2>&1) ||
+said=$(sbatch --test-only --array="1-$shards" "$step" 2>&1) ||
     refuse 1 "Slurm would not take the jobs: $said" \
-        "give CPUS and MEM, such as CPUS=2 MEM=2G, another SBATCH_PARTITION, or edit $step"
+        "give less, such as SBATCH_MEM_PER_NODE=2G, another SBATCH_PARTITION, or edit $step"
 
 mkdir -p "$logs"
 # of the job that this may be run in, and not of those that are submitted
@@ -75,11 +61,11 @@ submit() { # options of sbatch, --, arguments of the step
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
     sbatch --parsable --kill-on-invalid-dep=yes --output="${logs//%/%%}/%x-%j.log" \
-        "${sizes[@]}" "${options[@]}" "$step" "$@"
+        "${options[@]}" "$step" "$@"
 }
 
 jobs=("$(submit --job-name=sfs-init -- init "$plan" "$@" --shards "$shards")")
-for ((round = 1; round <= ${PASSES:-2}; round++)); do
+for round in 1 2; do
     jobs+=("$(submit --job-name="sfs-run-$round" --dependency="afterok:${jobs[-1]}" \
         --array="1-$shards" -- run "$plan")")
 done

@@ -5,14 +5,13 @@ The command writes it into a copy of a file, the function of Python into an obje
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfs_cli.errors import counted
-from sfs_cli.io.results.highly_variable import FLAVOR, MARK, PLOTTED, UNPLOTTED
 from sfs_cli.ranking.table import Ranking
 from sfs_cli.tables import OF_GENES
 
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 
 KEY = "sfs"
 """What names in an AnnData begin with."""
+MARK = "highly_variable"
+"""The column of ``var`` that marks genes, which ``scanpy.pp.pca`` and others read."""
+FLAVOR = "sfs"
+"""What chose the genes, beside the flavors of scanpy."""
 
 
 class Inside(NamedTuple):
@@ -60,7 +63,6 @@ def additions(
     inside: Inside,
     names: Sequence[str],
     about: Mapping[str, Any],
-    plotted: Callable[[], dict[str, np.ndarray]] | None,
     *,
     top: int | None = None,
     key: str = KEY,
@@ -77,8 +79,6 @@ def additions(
         What a ranking calls its variables, in their order.
     about : mapping
         How the ranking was made: members of ``uns[key]`` beside ``table``, the whole ranking.
-    plotted : callable, optional
-        Returns what scanpy plots of the variables (`plotted_columns`); None for ``raw``.
     top : int, optional
         So many of the best features are ``highly_variable``. Without it, marks that an earlier
         ranking with this key has made are taken out.
@@ -101,14 +101,9 @@ def additions(
     found = Additions(columns, {key: {**about, "table": table}})
     old = {f"{key}_{name}" for name in OF_GENES}
     ours = inside.hvg.get("flavor") == FLAVOR
-    made = ours and inside.hvg.get("columns") == "made"  # those of the plot, by us
     if top is not None:
         if MARK in inside.columns:
             found.notes.append(f"{MARK} was in var, and is replaced")
-        if plotted is not None and (made or not {*PLOTTED} <= {*inside.columns}):
-            made, own = True, plotted()
-            columns |= own
-            found.notes += [] if own else [UNPLOTTED]
         columns[MARK] = (var["rank"] <= top).to_numpy()
         if (marked := int(columns[MARK].sum())) < top:
             best = min(top, ranking.n_scored)
@@ -117,10 +112,9 @@ def additions(
                 f"{ranking.n_scored:,} have a score, and {best - marked:,} of the {best:,} best are"
                 " not in var"
             )
-        told = "made" if made else "found"
-        found.members["hvg"] = {"flavor": FLAVOR, "key": key, "columns": told}
+        found.members["hvg"] = {"flavor": FLAVOR, "key": key}
     elif ours and inside.hvg.get("key", key) == key:
-        old.update((MARK, *(PLOTTED if made else ())))
+        old.add(MARK)
         found.old_members.append("hvg")
         found.notes.append(
             f"{MARK} in var was of an earlier ranking, and is taken out: --top N marks the N best "

@@ -263,7 +263,6 @@ def write_scores(
     found: Callable[[list[str]], dict[str, object]],
     *,
     top: int | None,
-    layer: str | None,
 ) -> list[str]:
     """Copy AnnData to a path with a ranking in ``var`` and ``uns``: see `additions`.
 
@@ -273,14 +272,11 @@ def write_scores(
     from before AnnData 0.7, whose tables are arrays of records, is written again in the present
     form. Returned is what the user should know.
     """
-    from sfs_cli.io.matrix.base import RAW
     from sfs_cli.io.matrix.h5ad_copy import add_to_copy, look_into
     from sfs_cli.io.results.additions import additions
-    from sfs_cli.io.results.highly_variable import plotted_columns
 
     inside = look_into(source)
-    plotted = None if layer == RAW else partial(plotted_columns, source, layer)
-    added = additions(ranking, inside, ids(inside.names), about, plotted, top=top)
+    added = additions(ranking, inside, ids(inside.names), about, top=top)
     added.members |= found(ranking.feature.reordered(np.argsort(ranking.order))[:])
     add_to_copy(source, path, added)
     return added.notes

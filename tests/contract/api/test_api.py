@@ -293,7 +293,7 @@ def test_var_and_uns_have_the_columns_of_the_ranking(tmp_path: Path) -> None:
     assert adata.var["highly_variable"].sum() == 6  # of the other key
     with pytest.warns(sfs.SfsWarning, match="taken out"):
         sfs.rank(adata, method="variance", key_added="f")
-    assert not {"highly_variable", "f_p_value", "means"} & {*adata.var}
+    assert not {"highly_variable", "f_p_value"} & {*adata.var}
     assert "hvg" not in adata.uns
 
 
@@ -377,7 +377,6 @@ def test_a_joint_ranking_marks_the_genes_of_the_anndata() -> None:
         sfs.rank(adata, **asked, rank_sources="mine", top=9)
     first = adata.uns["sfs"]["table"].index[:9]
     assert {*adata.var_names[adata.var["highly_variable"]]} == {*first} & {*GENES}
-    np.testing.assert_allclose(adata.var["means"], X.mean(axis=0))
 
 
 def test_a_result_is_made_into_anndata_as_it_is_written_into_one(tmp_path: Path) -> None:

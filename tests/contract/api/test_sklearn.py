@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,9 @@ from sfs_cli import sklearn as selectors
 Y = np.repeat([0, 1, 2], 12)
 X = np.random.default_rng(4).normal(size=(36, 40)) + 1.0
 X[:, :6] += 2.5 * Y[:, None]
-EVERY = [getattr(selectors, name)() for name in selectors.__all__]
-
-OFTEN = [selectors.Selector(method="variance"), selectors.ReliefFSelector()]
+SOME = np.where(np.arange(36) % 3 == 0, Y, -1)
+SOURCES = {"expression": "target:", "other": X[:, 30:]}
+OFTEN = [selectors.Selector(method="variance"), selectors.Selector(method="relieff")]
 """One that any method is given to, and one that needs classes; all are tested nightly."""
 
 
@@ -49,28 +50,106 @@ def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.parametrize("selector", EVERY, ids=lambda each: type(each).__name__)
-def test_it_ranks_as_the_command_does(selector: Any) -> None:
-    made = clone(selector).set_params(n_features_to_select=8).fit(X, Y)
-    options = {"labels": Y.astype(str)} if selector.LABELS == "needed" else {}
-    if selector.METHOD in ("hsic", None):
-        options = {"labels": Y.astype(str)}
-    if selector.METHOD == "msfs":
-        options = {"source": ["expression=target:"]}
-    if selector.METHOD in ("mrsf", "trace-ratio", "sselect"):
-        options["select"] = 8
-    expected = sfs_cli.rank(X, method=selector.METHOD, dtype="float64", **options)
+@pytest.mark.parametrize(
+    ("given", "asked", "y"),
+    [
+        ({}, {"labels": Y}, Y),
+        ({"method": "spec"}, {"method": "spec"}, Y),
+        (
+            {
+                "method": "spec",
+                "parameters": {"ranking": "phi3", "clusters": 3},
+                "options": {"similarity": "knn,neighbors=6"},
+            },
+            {"method": "spec,ranking=phi3,clusters=3", "similarity": "knn,neighbors=6"},
+            None,
+        ),
+        ({"method": "gdcov"}, {"method": "gdcov"}, None),
+        (
+            {"method": "gdcov", "options": {"similarity": "relieff"}},
+            {"method": "gdcov", "similarity": "relieff", "labels": Y},
+            Y,
+        ),
+        (
+            {"method": "qalpha", "parameters": {"clusters": 3}, "random_state": 3},
+            {"method": "qalpha,clusters=3", "seed": 3},
+            Y,
+        ),
+        (
+            {"method": "rfs", "parameters": {"gamma": 0.1}},
+            {"method": "rfs,gamma=0.1", "labels": Y},
+            Y,
+        ),
+        (
+            {"method": "relieff", "parameters": {"neighbors": 4}},
+            {"method": "relieff,neighbors=4", "labels": Y},
+            Y,
+        ),
+        ({"method": "trace-ratio"}, {"method": "trace-ratio", "select": 8, "labels": Y}, Y),
+        ({"method": "hsic"}, {"method": "hsic", "labels": Y}, Y),
+        (
+            {"method": "hsic", "options": {"similarity": "rbf"}},
+            {"method": "hsic", "similarity": "rbf"},
+            Y,
+        ),
+        (
+            {"method": "hsic", "options": {"coordinates": X[:, 6:8]}},
+            {"method": "hsic", "coordinates": X[:, 6:8]},
+            Y,
+        ),
+        ({"method": "mrsf"}, {"method": "mrsf", "select": 8}, Y),
+        (
+            {"method": "mrsf", "parameters": {"response": "lda"}},
+            {"method": "mrsf,response=lda", "select": 8, "labels": Y},
+            Y,
+        ),
+        (
+            {"method": "sselect", "parameters": {"lambda": 0.7}},
+            {
+                "method": "sselect,lambda=0.7",
+                "select": 8,
+                "labels": [str(y) if y >= 0 else None for y in SOME],
+            },
+            SOME,
+        ),
+        (
+            {
+                "method": "msfs",
+                "parameters": {"then": "gdcov"},
+                "options": {"source": SOURCES, "weights": "alignf"},
+            },
+            {"method": "msfs,then=gdcov", "source": SOURCES, "weights": "alignf", "labels": Y},
+            Y,
+        ),
+        (
+            {"method": "sselect"},  # of two classes -1 is one
+            {"method": "sselect", "select": 8, "labels": np.where(Y, "1", "-1")},
+            np.where(Y, 1, -1),
+        ),
+    ],
+    ids=str,
+)
+def test_it_ranks_as_the_command_does(
+    given: dict[str, Any], asked: dict[str, Any], y: np.ndarray | None
+) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        made = clone(selectors.Selector(8, **given)).fit(X, y)
+    assert not told  # that y has no effect would be in every fold
+    expected = sfs_cli.rank(X, dtype="float64", **asked)
     assert made.get_support(indices=True).tolist() == sorted(expected.order[:8])
     assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
     assert made.transform(X).shape == (36, 8)
+    if "labels" in asked and given.get("method") not in (None, "hsic"):
+        with pytest.raises(ValueError, match="requires y"):
+            clone(made).fit(X)
 
 
 def test_sparse_named_and_pickled() -> None:
-    made = selectors.SpectralSelector(5, neighbors=6).fit(X)
-    sparse = selectors.SpectralSelector(5, neighbors=6).fit(csr_array(X))
+    made = selectors.Selector(5, method="spec").fit(X)
+    sparse = selectors.Selector(5, method="spec").fit(csr_array(X))
     np.testing.assert_array_equal(made.ranking_, sparse.ranking_)
     frame = pd.DataFrame(X, columns=[f"gene {i}" for i in range(40)])
-    named = selectors.SpectralSelector(5, neighbors=6).set_output(transform="pandas").fit(frame)
+    named = selectors.Selector(5, method="spec").set_output(transform="pandas").fit(frame)
     chosen = frame.columns[made.get_support()]
     assert named.transform(frame).columns.tolist() == chosen.tolist()
     assert named.get_feature_names_out().tolist() == chosen.tolist()
@@ -78,41 +157,22 @@ def test_sparse_named_and_pickled() -> None:
     np.testing.assert_array_equal(again.transform(X), made.transform(X))
 
 
-def test_a_search_over_the_number_of_features() -> None:
-    steps = make_pipeline(selectors.ReliefFSelector(), SVC(kernel="linear"))
-    search = GridSearchCV(steps, {"relieffselector__n_features_to_select": [2, 6]}, cv=3)
-    assert search.fit(X, Y).best_score_ > 0.9
-
-
-def test_samples_without_a_class() -> None:
-    some = np.where(np.arange(36) % 3 == 0, Y, -1)
-    made = selectors.SemiSupervisedSelector(6).fit(X, some)
-    known = [str(y) if y >= 0 else None for y in some]
-    expected = sfs_cli.rank(X, method="sselect", dtype="float64", select=6, labels=known)
-    assert made.get_support(indices=True).tolist() == sorted(expected.order[:6])
-
-
-@pytest.mark.parametrize(
-    ("selector", "options"),
-    [
-        (
-            selectors.SpectralSelector(5, similarity="label"),
-            {"method": "spec", "similarity": "label"},
-        ),
-        (selectors.MRSFSelector(5, response="lda"), {"method": "mrsf,response=lda", "select": 5}),
-        (
-            selectors.GDCOVSelector(5, similarity="relieff"),
-            {"method": "gdcov", "similarity": "relieff"},
-        ),
-    ],
-    ids=str,
-)
-def test_labels_are_used_where_the_options_ask_for_them(selector: Any, options: Any) -> None:
-    expected = sfs_cli.rank(X, labels=Y, dtype="float64", **options)
-    made = selector.fit(X, Y)
-    assert np.argsort(made.ranking_).tolist() == expected.order.tolist()
-    with pytest.raises(ValueError, match="requires y"):
-        clone(selector).fit(X)
+def test_a_search_over_the_number_of_features_and_a_parameter_of_the_method() -> None:
+    steps = make_pipeline(selectors.Selector(method="rfs"), SVC(kernel="linear"))
+    grid = {
+        "selector__n_features_to_select": [2, 6],
+        "selector__parameters": [{"gamma": gamma} for gamma in (0.1, 1, 10)],
+    }
+    search = GridSearchCV(steps, grid, cv=3).fit(X, Y)
+    assert search.best_score_ > 0.9
+    chosen = search.best_params_
+    expected = sfs_cli.rank(
+        X,
+        method=f"rfs,gamma={chosen['selector__parameters']['gamma']}",
+        labels=Y,
+        dtype="float64",
+    )
+    assert np.argsort(search.best_estimator_[0].ranking_).tolist() == expected.order.tolist()
 
 
 def test_a_source_goes_by_the_index_of_the_samples(rng: np.random.Generator) -> None:
@@ -254,7 +314,7 @@ def test_graphs_that_are_not_square_are_refused(columns: int) -> None:
 
 def test_a_set_that_is_smaller_than_asked_for_is_told_of(rng: np.random.Generator) -> None:
     with pytest.warns(sfs_cli.SfsWarning, match="where 50 were asked for"):
-        made = selectors.MRSFSelector(50).fit(rng.normal(size=(12, 200)))
+        made = selectors.Selector(50, method="mrsf").fit(rng.normal(size=(12, 200)))
     assert made.get_support().sum() < 50
 
 
@@ -273,7 +333,8 @@ def test_scores_and_p_values_are_those_of_scikit_learn(rng: np.random.Generator)
     ("selector", "method"),
     [
         (selectors.Selector(method="spearman"), "spearman"),
-        (selectors.ReliefFSelector(), "relieff"),
+        (selectors.Selector(method="relieff"), "relieff"),
+        (selectors.Selector(method="mrsf,response=lda"), "mrsf,response=outcome"),
     ],
 )
 def test_numbers_where_classes_are_meant_name_what_takes_them(selector: Any, method: str) -> None:
@@ -352,6 +413,10 @@ def test_options_of_selector_that_are_its_own_or_change_the_features_are_refused
     ).fit(X)
     expected = selectors.MultiSourceSelector().fit(X, sources=source)
     np.testing.assert_array_equal(own.scores_, expected.scores_)
+    with pytest.raises(ValueError, match="give fit the sources"):
+        selectors.MultiSourceSelector(options={"source": source}).fit(X, sources=source)
+    with pytest.raises(ValueError, match="give another name"):  # X would go without a word
+        selectors.MultiSourceSelector().fit(X, sources={"expression": source["other"]})
 
 
 def test_a_source_with_repeated_samples_is_refused() -> None:

@@ -50,9 +50,7 @@ def ranking():
 
 def write_scores(source, target, ranking, about):
     with replacing(target) as partial:
-        writers.write_scores(
-            source, partial, ranking, about, list, lambda _: {}, top=None, layer=None
-        )
+        writers.write_scores(source, partial, ranking, about, list, lambda _: {}, top=None)
 
 
 def content(path, leave_out=()):

@@ -78,11 +78,32 @@ def zarr(version: int) -> Case:
     return written(write, "m.zarr")
 
 
-def muon(path: Path) -> None:
+def muon(path: Path, rna: ad.AnnData | None = None) -> None:
     protein = ad.AnnData(VALUES.T[:, :2], TABLE[[]], pd.DataFrame(index=["CD3", "CD4"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the next version of MuData
-        mudata.MuData({"rna": annotated(), "protein": protein}).write(path)
+        mudata.MuData({"rna": rna or annotated(), "protein": protein}).write(path)
+
+
+def nullable(name: str, options: str = "") -> Case:
+    """Return the case of ids and columns that may be missing, as anndata writes those of pandas 3.
+
+    Ids are nullable-string-array there, not string-array.
+    """
+
+    def write(path: Path) -> None:
+        cells = annotated(sparse.csr_matrix(VALUES.T))
+        cells.obs = TABLE.convert_dtypes().set_index(TABLE.index.astype("string"))
+        cells.var.index = cells.var.index.astype("string")
+        writers = {".h5ad": cells.write_h5ad, ".zarr": cells.write_zarr}
+        with (
+            ad.settings.override(allow_write_nullable_strings=True, zarr_write_format=3),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")  # of the next version of Zarr
+            writers.get(path.suffix, lambda path: muon(path, cells))(path)
+
+    return written(write, name, options)
 
 
 def zst(path: Path) -> None:
@@ -165,9 +186,18 @@ MATRICES: dict[str, dict[str, Case]] = {
         "a layer": written(layered, "m.h5ad", " --layer values"),
         "raw": written(raw, "m.h5ad", " --layer raw.X"),
         "AnnData 0.10": made("anndata_0_10.h5ad"),
+        "AnnData with pandas 3": nullable("m.h5ad"),
     },
-    "AnnData zarr": {"Zarr 2": zarr(2), "Zarr 3": zarr(3)},
-    "h5mu": {"MuData": written(muon, "m.h5mu", ":rna"), "MuData 0.3": made("mudata.h5mu", ":rna")},
+    "AnnData zarr": {
+        "Zarr 2": zarr(2),
+        "Zarr 3": zarr(3),
+        "Zarr 3 with pandas 3": nullable("m.zarr"),
+    },
+    "h5mu": {
+        "MuData": written(muon, "m.h5mu", ":rna"),
+        "MuData 0.3": made("mudata.h5mu", ":rna"),
+        "MuData with pandas 3": nullable("m.h5mu", ":rna"),
+    },
     "10x folders": {
         "Cell Ranger 3": tenx(),
         "Cell Ranger 2": tenx(2),

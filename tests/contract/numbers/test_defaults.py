@@ -67,7 +67,7 @@ def test_method_of_many_samples(n: int, method: str) -> None:
 LABELS, NUMBERS = {"labels": "l.tsv"}, {"labels": "l.tsv", "label_type": "continuous"}
 SELECT, GIVEN, TESTED = {"select": 9}, {"given_": "g.txt"}, {"pvalues": "moments"}
 WEIGHTED, PLACES = {"sample_weights": "w.tsv"}, {"coordinates": "obsm:spatial"}
-SPLIT = TESTED | {"split": "counts"}
+SPLIT = TESTED | {"split": "features"}
 GRAPHS = ({"similarity": "rbf"}, PLACES, {"source": parse_sources(["x=target:"])})
 OPTIONS = {
     "none of the options below": [{}],

@@ -169,10 +169,6 @@ def test_order_of_sparse_counts(tmp_path: Path) -> None:
         ("--method", "laplacian", "--similarity", "file:S.npy"),
         ("--method", "msfs", "--source", "k=similarity:S.npy", "--source", "x=target:"),
         ("--method", "spec", "--stability", "20"),
-        (
-            *("--method", "laplacian", "--similarity", "knn", "--transform", "cpm,log1p"),
-            *("--pvalues", "moments", "--split", "counts"),
-        ),
     ],
 )
 def test_order_of_columns_of_what_goes_by_place(

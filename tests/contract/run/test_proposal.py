@@ -196,12 +196,17 @@ def deaths(rng: Rng) -> None:
     write_samples("d.tsv", days_to_death=death, days_to_last_follow_up=last, died=died)
 
 
-def counts_in_a_layer(rng: Rng) -> None:
-    donors(rng)
+def with_counts_in_a_layer() -> None:
+    """Make the counts of the file a layer, and X their logarithms."""
     data = ad.read_h5ad("x.h5ad")
     data.layers["counts"] = data.X.copy()
     data.X = np.log1p(data.X)
     data.write_h5ad("x.h5ad")
+
+
+def counts_in_a_layer(rng: Rng) -> None:
+    donors(rng)
+    with_counts_in_a_layer()
 
 
 def tissue(rng: Rng) -> None:
@@ -213,10 +218,7 @@ def tissue(rng: Rng) -> None:
 
 def tissue_with_layers(rng: Rng) -> None:
     tissue(rng)
-    data = ad.read_h5ad("x.h5ad")
-    data.layers["counts"] = data.X.copy()
-    data.X = np.log1p(data.X)
-    data.write_h5ad("x.h5ad")
+    with_counts_in_a_layer()
 
 
 def several(rng: Rng) -> None:

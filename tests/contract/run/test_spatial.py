@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.stats import combine_pvalues
+from sklearn.neighbors import kneighbors_graph
 
 from sfs_cli.api import rank as rank_in_python
 from sfs_cli.parts.scales import mixed
@@ -224,6 +225,28 @@ def test_places_under_another_name_are_asked_for(one, tmp_path, capfd):
     made.to_df().to_csv(tmp_path / "m.csv")
     done = run_here(["rank", str(tmp_path / "m.csv"), "--spatial"], capfd)
     assert "--coordinates FILE" in done.err
+
+
+def test_a_directed_graph_is_averaged_with_its_transpose(one, tmp_path, capfd):
+    """As squidpy writes it with n_neighs: a spot on the edge has neighbors that lack it."""
+    made = ad.read_h5ad(one)
+    graph = kneighbors_graph(made.obsm["spatial"], 6)
+    assert abs(graph - graph.T).max() == 1
+    made.obsp["spatial_connectivities"] = graph
+    made.obsp["mean"] = (graph + graph.T) / 2
+    path = save(tmp_path / "squidpy.h5ad", made)
+    options = ("--method", "hsic", "--pvalues", "moments", "--similarity")
+
+    def told(key: str) -> tuple[str, str]:
+        done = run_here(["rank", str(path), *options, f"obsp:{key}"], capfd)
+        assert done.code == 0, done.err
+        return done.out, done.err
+
+    directed, warned = told("spatial_connectivities")
+    mean, silent = told("mean")
+    assert directed == mean
+    assert "obsp:spatial_connectivities is a directed graph" in warned
+    assert "directed" not in silent
 
 
 def test_fisher_is_that_of_scipy():

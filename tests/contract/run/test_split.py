@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from sfs_cli import RankConfig
-from sfs_cli.compute.matrix import Span, cut
 from sfs_cli.errors import InputError
 from sfs_cli.parts.split import first_half
 from sfs_cli.ranking.false_discovery import q_values
-from sfs_cli.store.count_thinning import ThinnedMatrix
 from sfs_cli.workflow.rank import rank
-from tests.contract.numbers.commands import code_of
-from tests.making import make_matrix, names, write_table
+from tests.making import names, write_table
 from tests.oracles import similarities
 
 N, M = 24, 80
@@ -29,11 +25,6 @@ def values(seed: int = 0, m: int = M, n: int = N) -> np.ndarray:
     X = rng.normal(8, 1, (m, n))
     X[: m // 10] += 2 * rng.normal(size=(m // 10, 3))[:, np.arange(n) % 3]
     return X
-
-
-def counts(seed: int = 0, m: int = M, n: int = N) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return rng.poisson(rng.gamma(1, 8, (m, 1)) * np.ones(n)).astype(np.float64)
 
 
 def columns(result: Any) -> dict[str, dict[str, float]]:
@@ -105,57 +96,6 @@ def test_halves_depend_on_ids_and_seed_alone() -> None:
         turned = genes[::-1]
         assert inside == {g for g, first in zip(turned, first_half(seed, turned)) if first}
     assert (first_half(0, genes) != first_half(3, genes)).any()
-
-
-def test_parts_add_up_and_depend_on_seed_and_feature_alone() -> None:
-    X = counts()
-    parts = [read(ThinnedMatrix(make_matrix(X.T), 5, second=second)) for second in (False, True)]
-    np.testing.assert_array_equal(parts[0] + parts[1], X)
-    assert (parts[0] >= 0).all()
-    assert (parts[1] >= 0).all()
-    for size in (1, 7, M):
-        again = read(ThinnedMatrix(make_matrix(X.T), 5, second=False), size)
-        np.testing.assert_array_equal(again, parts[0])
-    other = read(ThinnedMatrix(make_matrix(X.T), 6, second=False))
-    assert (other != parts[0]).any()
-    # half of every unit, with the variance of coins
-    z = (parts[0] - X / 2).sum() / np.sqrt(X.sum() / 4)
-    assert abs(z) < 4
-
-
-def read(matrix: ThinnedMatrix, size: int = 9) -> np.ndarray:
-    blocks = []
-    for span in cut(matrix.n_features, size):
-        block = np.empty((span.size, matrix.n_samples), matrix.dtype)
-        matrix.read(span, block)
-        blocks.append(block)
-    return np.concatenate(blocks)
-
-
-def test_sparse_and_dense_counts_are_divided_alike() -> None:
-    X = counts() * (np.random.default_rng(1).random((M, N)) < 0.3)
-    dense = read(ThinnedMatrix(make_matrix(X.T), 5, second=True))
-    thinned = ThinnedMatrix(make_matrix(X.T, sparse=True), 5, second=True)
-    np.testing.assert_array_equal(read(thinned), dense)
-    stored = thinned.read_stored(Span(3, 20))
-    rows = np.repeat(np.arange(17), stored.counts)
-    made = sp.csr_array((stored.data, (rows, stored.indices)), shape=(17, N)).toarray()
-    np.testing.assert_array_equal(made, dense[3:20])
-
-
-@pytest.mark.parametrize("text", ["2.5", "-3"])
-def test_values_that_are_no_counts_are_refused(
-    text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "x.csv"
-    write_table(path, counts() + 1)
-    lines = path.read_text().splitlines()
-    cells = lines[2].split(",")
-    lines[2] = ",".join([*cells[:3], text, *cells[4:]])
-    path.write_text("\n".join(lines) + "\n")
-    assert code_of("rank", path, "--pvalues", "moments", "--split", "counts") == 3
-    told = capfd.readouterr().err
-    assert all(word in told for word in ("whole numbers", "g1", "s2"))
 
 
 def test_too_few_features_to_divide_are_refused(tmp_path: Path) -> None:

@@ -69,10 +69,11 @@ def test_python(cells, shell):
 
 
 def test_scikit_learn(cells, shell):
-    from sfs_cli.sklearn import SpectralSelector
+    from sfs_cli.sklearn import Selector
 
     frame = anndata.read_h5ad(cells).to_df()
-    selector = SpectralSelector(25, ranking="phi2", neighbors=5).fit(frame)
+    asked = {"similarity": "knn-correlation,neighbors=5"}
+    selector = Selector(25, method="spec,ranking=phi2", options=asked).fit(frame)
     order = np.argsort(selector.ranking_)
     assert frame.columns[order].tolist() == features(shell)
     assert set(selector.get_feature_names_out()) == set(features(shell)[:25])

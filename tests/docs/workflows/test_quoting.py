@@ -15,8 +15,6 @@ SNAKEMAKE = WORKFLOWS / "snakemake" / "workflow"
 NEXTFLOW = WORKFLOWS / "nextflow"
 NUMBERS = {"params.shards", "threads", "resources.mem_mib", "wildcards.shard"}
 """What is a whole number by the schemas of Snakemake's workflow, or by a rule."""
-MADE = {"memory", "snakemake.threads", "log"}
-"""What the wrapper makes of numbers, or quotes."""
 STAGED = {"matrix", "ranking", "plan", "config"}
 """Files of a task, whose names Nextflow quotes."""
 OWN = {"memory", "task.cpus", "shards", "shard", "format", "args", "given"}
@@ -37,15 +35,6 @@ def test_rules_of_snakemake_quote_all_but_numbers():
         for name in re.findall(r"\{([^{}]+)\}", text):
             assert name.endswith(":q") or name in NUMBERS, name
     assert "words_in(job, " in (SNAKEMAKE / "rules" / "common.smk").read_text()
-
-
-def test_the_wrapper_of_snakemake_quotes_its_options():
-    text = (SNAKEMAKE / "wrapper" / "wrapper.py").read_text()
-    command = text[text.index("shell(\n") :]
-    names = re.findall(r"\{([^{}]+)\}", command)
-    assert {"words:q", "snakemake.input.matrix:q", "ranking.parent:q"} <= set(names)
-    assert {name for name in names if not name.endswith(":q")} <= MADE
-    assert "shlex.quote(str(snakemake.log))" in text
 
 
 def test_modules_of_nextflow_take_options_that_the_sheet_has_quoted():
@@ -72,21 +61,12 @@ echo 1
 
 def test_what_slurm_is_given_is_as_it_was_asked_for(tmp_path):
     write_script(tmp_path / "bin" / "sbatch", SBATCH)
-    env = environment(tmp_path / "bin", LOGS=ODD)
+    env = environment(tmp_path / "bin")
     (tmp_path / f"{ODD}.csv").write_text(MATRIX.read_text())
     submit = str(WORKFLOWS / "slurm" / "submit.sh")
     words = [submit, ODD, "1", f"{ODD}.csv", "--method", "variance", "--exclude", ODD]
     done = run(words, tmp_path, env)
     assert done.returncode == 0, done.stderr
     given = (tmp_path / "words").read_text().splitlines()
-    assert {f"{ODD}.plan", f"{ODD}.csv", ODD, f"--output={ODD}/%x-%j.log"} <= set(given)
-    assert not list(tmp_path.rglob("pwned"))
-
-
-def test_cron_runs_nothing_of_a_name(tmp_path):
-    (tmp_path / f"{ODD}.yaml").write_text(f"matrix: {MATRIX}\nmethod: variance\nthreads: 1\n")
-    words = [str(WORKFLOWS / "cron" / "nightly.sh"), f"{ODD}.yaml", ODD]
-    done = run(words, tmp_path, environment(tmp_path / "bin"))
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    assert (tmp_path / ODD / "ranking.tsv").exists()
+    assert {f"{ODD}.plan", f"{ODD}.csv", ODD, f"--output={ODD}.logs/%x-%j.log"} <= set(given)
     assert not list(tmp_path.rglob("pwned"))

@@ -52,11 +52,9 @@ def test_shards_and_a_group_give_the_bytes_of_one_run(snakemake, tmp_path):
     assert {"rank_plain", "rank_tissue"} <= set(header.split("\t"))
 
 
-def test_meta_data_of_the_catalog_and_the_wrapper_can_be_read():
+def test_meta_data_of_the_catalog_can_be_read():
     catalog = yaml.safe_load((FOLDER / ".snakemake-workflow-catalog.yml").read_text())
     assert catalog["usage"]["report"] is True
-    meta = yaml.safe_load((FOLDER / "workflow/wrapper/meta.yaml").read_text())
-    assert {"name", "description", "authors", "input", "output", "params"} <= set(meta)
     for path in (FOLDER / "workflow").rglob("*.smk"):
         for caption in re.findall(r'caption="\.\./(.*?)"', path.read_text()):
             assert (FOLDER / "workflow" / caption).exists()

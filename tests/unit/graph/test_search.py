@@ -15,7 +15,7 @@ from sfs_cli.graph.distances import Samples, median_bandwidth, squared_distances
 from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import find_neighbors, first_identical
 from sfs_cli.options.graph import GraphOptions
-from tests.making import PLENTY, make_run
+from tests.making import PLENTY, make_engine, make_run
 
 RULES = ["median", "self-tuning", "3.5"]
 
@@ -144,17 +144,21 @@ def test_more_ties_than_candidates_come_by_index_with_any_threads(offset):
         assert_same(in_values(request), expected)
 
 
-def test_identical_samples_are_found_exactly():
+@pytest.mark.parametrize("sparse", [False, True])
+def test_identical_samples_are_found_exactly(sparse):
     X = samples(50, m=100)
+    if sparse:
+        X[X < 0] = 0
     X[[7, 20]] = X[3]
     X[49] = X[48]
     X[30] = X[3]
     X[30, 99] += 1e-6
-    X[:, 50] += 1e20  # in all samples
+    if not sparse:
+        X[:, 50] += 1e20  # in all samples
     expected = np.arange(50)
     expected[[7, 20]], expected[49] = 3, 48
     for threads in (1, 3):
-        engine = asked(X, threads=threads).run.engine
+        engine = make_engine(X, sparse=sparse, threads=threads, block_size=17)
         np.testing.assert_array_equal(first_identical(engine), expected)
 
 

@@ -154,6 +154,11 @@ def check_options(job):
     words = iter(words_in(job, "options"))
     for word in words:
         option, equals, value = word.partition("=")
+        if not option.startswith("--"):
+            raise WorkflowError(
+                f"{where}: {word} is no option; a ranking has one matrix: join several files "
+                "by sfs convert A.h5ad B.h5ad JOINED.store first"
+            )
         if option not in TAKES:
             raise WorkflowError(f"{where}: {option} is no option of sfs rank in shards")
         known = TAKES[option]
