@@ -9,6 +9,7 @@ import numpy as np
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, Workspace, pieces, row_by_row
 from sfs_cli.methods.base import Problem
+from sfs_cli.methods.kernel import Read
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,6 @@ class ClassMeans:
         several share it. Differences within the rounding of the means are none: the difference is
         0, or several classes share the highest mean.
         """
-        sizes = self.members.sum(axis=1, keepdims=True)
         found = np.empty((len(values), 3)) if self.two else np.empty(len(values), np.int32)
         for part in pieces(*values.shape):
             rows = values[part]
@@ -74,22 +74,67 @@ class ClassMeans:
                 with row_by_row():
                     x -= first[:, None]  # a large offset would take digits of the differences
                 # one class after the other: BLAS would round by where a feature is in the block
-                means = np.stack([np.vecdot(x, m) for m in self.members]) / sizes
-                rounding = 8 * EPS * np.sqrt(np.vecdot(x, x))
-                if self.two:
-                    difference = means[1] - means[0]
-                    difference[np.abs(difference) <= rounding] = 0
-                    whole = means + first
-                    # of zeros alone the mean is 0
-                    whole[np.abs(whole) <= rounding + 8 * EPS * np.abs(first)] = 0
-                    found[part] = np.column_stack([*whole, difference])
-                else:
-                    second, top = np.partition(means, -2, axis=0)[-2:]
-                    shared = top - second <= rounding
-                    found[part] = np.where(shared, len(means), means.argmax(axis=0))
+                means = np.stack([np.vecdot(x, m) for m in self.members]) / self.size[:, None]
+                found[part] = self.compared(means, first, np.vecdot(x, x))
         return found
 
     @property
     def two(self) -> bool:
         """Whether there are two classes."""
         return len(self.classes) == 2
+
+    @property
+    def size(self) -> np.ndarray:
+        """Weight of each class, shape (c,)."""
+        return self.members.sum(axis=1)
+
+    def compared(self, means: np.ndarray, offset: np.ndarray, square: np.ndarray) -> np.ndarray:
+        """Return what `measure` does, from the class means less an offset.
+
+        Parameters
+        ----------
+        means : ndarray, shape (c, b)
+        offset : ndarray, shape (b,)
+        square : ndarray, shape (b,)
+            Sum of squares of what the means were made of, of which their rounding is a part.
+        """
+        rounding = 8 * EPS * np.sqrt(square)
+        if self.two:
+            difference = means[1] - means[0]
+            difference[np.abs(difference) <= rounding] = 0
+            whole = means + offset
+            whole[np.abs(whole) <= rounding + 8 * EPS * np.abs(offset)] = 0  # as of zeros alone
+            return np.column_stack([*whole, difference])
+        second, top = np.partition(means, -2, axis=0)[-2:]
+        return np.where(top - second <= rounding, len(means), means.argmax(axis=0)).astype(np.int32)
+
+
+class ProjectedMeans:
+    """Class means from sums that a score is made of anyway (`sfs_cli.methods.kernel`).
+
+    Parameters
+    ----------
+    means : ClassMeans
+    columns : ndarray, shape (n, k)
+        Orthonormal columns of the sums, which span the differences between the classes.
+    weights : ndarray, shape (n,)
+        Of the samples.
+    """
+
+    def __init__(self, means: ClassMeans, columns: np.ndarray, weights: np.ndarray) -> None:
+        self.means = means
+        self.total = weights.sum()
+        # mean_l = 1_l' D f / W_l, the part of it that is not the mean of all
+        self.share = (means.members / np.sqrt(weights)) @ columns / means.size[:, None]
+
+    def of_read(self, read: Read) -> np.ndarray:
+        """Return what `ClassMeans.measure` does, from the sums of features as they are read."""
+        means = np.zeros((len(self.share), len(read.total)))
+        for mean, shares in zip(means, self.share.tolist()):
+            for share, projection in zip(shares, read.projections):
+                mean += share * projection
+        return self.means.compared(means, read.along / np.sqrt(self.total), read.total)
+
+    def measure(self, values: np.ndarray) -> np.ndarray:
+        """Return the same from the features themselves, shape (b, n)."""
+        return self.means.measure(values)

@@ -16,6 +16,7 @@ from sfs_cli.compute.matrix import Arrays, BlockLike
 from sfs_cli.errors import InputError, counted
 from sfs_cli.graph.laplacian import without
 from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.class_means import ClassMeans, ProjectedMeans
 from sfs_cli.methods.kernel import KernelScorer, Sums, Thin
 from sfs_cli.methods.shared import (
     class_counts,
@@ -94,6 +95,10 @@ class FisherScorer(KernelScorer):
             columns = class_columns(problem.codes, design, self.weights)
         weights = np.ones(problem.n_samples) if self.weights is None else self.weights
         self.thin = Thin(weights, columns)
+        means = ClassMeans.of(problem)
+        self.has_means = means is not None
+        if means is not None:
+            self.class_means = ProjectedMeans(means, columns, weights)
         between = columns.shape[1]
         self.freedom = between, problem.n_counted - 1 - between - problem.context.covariates
         # with weights other than 1 the score follows no F distribution, and has no p-value

@@ -27,7 +27,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -244,6 +244,16 @@ class Read(NamedTuple):
     projections: np.ndarray
 
 
+class MeansOfReads(Protocol):
+    """Finds class means from the sums that are there anyway, where these hold."""
+
+    def of_read(self, read: Read) -> np.ndarray:
+        """Return them by the sums of features as they are read, a row for each."""
+
+    def measure(self, values: np.ndarray) -> np.ndarray:
+        """Return them of features (b, n) themselves."""
+
+
 class Thin:
     """Forms of few columns U, ``g U diag(w) U' g'``, or ``g (I - U diag(w) U') g'``.
 
@@ -376,7 +386,8 @@ class KernelScorer(Scorer):
         Whether blocks are multiplied piece by piece.
     thin : Thin or None
         The form, where it is one of a few columns.
-
+    class_means : MeansOfReads or None
+        What finds ``class_means`` of the sums of these.
     """
 
     weights: np.ndarray | None = None
@@ -385,6 +396,7 @@ class KernelScorer(Scorer):
     weak = 0.0
     in_pieces = False
     thin: Thin | None = None
+    class_means: MeansOfReads | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -402,7 +414,7 @@ class KernelScorer(Scorer):
         return {"score": self.formula(sums)}
 
     def score_block(self, block: BlockLike) -> Arrays:
-        """Return ``score`` and ``status``; may overwrite the block."""
+        """Return ``score``, ``status`` and ``class_means``; may overwrite the block."""
         if self.thin is not None:
             return self._score_thin(self.thin, block)
         score = self.score_centered
@@ -415,13 +427,15 @@ class KernelScorer(Scorer):
             sums, sound = thin.sums_of_read(read, read)
             found = self.measured(sums)
         found["status"] = np.full(len(sound), Status.OK, np.int8)
-
+        if self.class_means is not None:
+            found["class_means"] = self.class_means.of_read(read)
         # Most features end here. The second look subtracts one sample, which takes a large
         # offset away without a mean; only what is then still weak pays for centering in float64.
         rows = np.flatnonzero(~sound)
         if len(rows):
             chosen = rows_of(block, rows)
-
+            if self.class_means is not None:
+                found["class_means"][rows] = self.class_means.measure(chosen.values)
             with np.errstate(all="ignore"):
                 shifted = thin.read(chosen.values, shifted=True)
                 plain = Read(*(each[..., rows] for each in read))

@@ -11,7 +11,6 @@ from sfs_cli.catalog import Method
 from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, pieces
 from sfs_cli.methods.base import Problem, Scorer, Status
-from sfs_cli.methods.class_means import ClassMeans
 from sfs_cli.methods.classical import FTestScorer, two_classes
 from sfs_cli.methods.precision import MeanVarianceTrend, PrecisionWeights, fit_trend
 from sfs_cli.report.model import Section
@@ -57,8 +56,6 @@ class PrecisionScorer(FTestScorer):
         self.design = np.concatenate(rows).T
         self.precision = PrecisionWeights(self.design, library_sizes)
         self.trend: MeanVarianceTrend | None = None
-        self.class_means = ClassMeans.of(problem)
-        self.has_means = True  # those of the blocks would be of counts
         self.facts["variances"] = "weighted"
 
     def fit_trend(self, log_count: np.ndarray, root_sd: np.ndarray) -> None:
