@@ -113,7 +113,7 @@ class Judge:
         blocks: np.ndarray | None = None,
         least: float = 0.0,
     ) -> None:
-        self.least, self.ratio = least, ratio
+        self.least = least
         self.permutations = Permutations(ratio, draws, seed, blocks)
         # orders within blocks change nothing that is taken out of these alone
         self.beside = ratio.design.shape[1] >= (1 if blocks is None else len(np.unique(blocks)))
@@ -125,14 +125,17 @@ class Judge:
 
     def _fits(self, seed: int) -> bool:
         """Tell whether moments describe normal noise, as they do not where few samples decide."""
-        noise = np.random.default_rng(seed).normal(size=(PROBES, self.ratio.n))
+        noise = np.random.default_rng(seed).normal(size=(PROBES, self.permutations.ratio.n))
         x = unit(noise)
         assert self.moments is not None
         p = self.moments.tested(self.permutations.ratios(x), Powers.of(x))[0]
         return bool(1 / FIT <= np.quantile(p, SCREEN / 2) / (SCREEN / 2) <= FIT)
 
-    def test(self, values: np.ndarray) -> Judged:
-        """Test features, shape (b, n), in any units."""
+    def test(self, values: np.ndarray, t: np.ndarray | None = None) -> Judged:
+        """Test features, shape (b, n), in any units.
+
+        `t`, shape (b,), are their ratios where they are known.
+        """
         b = len(values)
         found = Judged(np.full(b, np.nan), np.full(b, np.nan), np.zeros(b, np.int8))
         asked, spread = np.zeros(b, bool), np.zeros(b, bool)
@@ -143,8 +146,8 @@ class Judge:
                     asked[part] = np.isfinite(x[:, 0])
                     continue
                 powers = Powers.of(x)
-                ratios = self.ratio.of(x)
-                found.p[part], found.effect[part], past = self.moments.tested(ratios, powers)
+                ratio = self.permutations.ratios(x) if t is None else t[part]
+                found.p[part], found.effect[part], past = self.moments.tested(ratio, powers)
                 spread[part] = self._spread(powers) & self.fits
                 screened = (found.p[part] > SCREEN) & ~past & spread[part] & (x.shape[1] >= FEWEST)
                 asked[part] = ~(screened | np.isnan(found.p[part]))
@@ -166,7 +169,7 @@ class Judge:
         permuted residuals are not. Of both p-values the larger stays in the rows (k,), with its
         effect.
         """
-        ratio = self.ratio
+        ratio = self.permutations.ratio
         asked = (found.p[rows] <= SCREEN) & (Powers.of(x).fourth > HELD)
         before, rows = sparsest(x[asked], ratio.design), rows[asked]
         held = np.abs(before).sum(axis=1) ** 2 < FULL * ratio.free

@@ -64,7 +64,8 @@ class Orders:
     def __init__(self, n: int, blocks: np.ndarray | None) -> None:
         codes = np.zeros(n, np.int64) if blocks is None else blocks
         self.n = n
-        self.members = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+        members = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+        self.members = [each for each in members if len(each) > 1]
 
     def drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Return so many orders, shape (count, n)."""
@@ -206,7 +207,11 @@ class Permutations:
 
     def ratios(self, x: np.ndarray) -> np.ndarray:
         """Return the ratios of features (b, n) as they are compared, shape (b,)."""
-        return self.ratio.of(x) + self.middle
+        y = np.ascontiguousarray(x.T)
+        form = self.ratio.numerator.of_columns(y)
+        if self.ratio.even:
+            return self._over_scatter(form, x) + self.middle
+        return form / self.ratio.denominator.of_columns(y) + self.middle
 
     def _over_scatter(self, form: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return forms over those of B, which is even, by the n values: those not in y are 0."""

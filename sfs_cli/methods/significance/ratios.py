@@ -14,8 +14,6 @@ for better features.
 - The Fisher Score s is the ratio of the scatter between classes to that within them. Its place has
   ``s / (1 + s)``, the part of the total scatter that is between them.
 
-Ratios are found from the features themselves: of a score some of these are only a part.
-
 Features from which covariates are taken out are residuals, ``M f`` with ``M = I - Q Q'`` and Q an
 orthonormal basis of the covariates. Their null distribution is that of residuals of permuted
 residuals: ``M P M f`` for a permutation P (D. Freedman and D. Lane, "A nonstochastic interpretation
@@ -61,6 +59,12 @@ class Ratio:
         A and B. Smaller ratios are better.
     degrees : ndarray, shape (n,)
         d: weights of the samples in B.
+    factor : float
+        What a score is multiplied by.
+    over : str
+        And what it is divided by: ``share``, ``norm`` or nothing; ``rest`` of the Fisher Score.
+    at_zero : float
+        The score of a feature that is its mean alone.
     design : ndarray, shape (n, r)
         Q; A and B are those of residuals.
     """
@@ -68,6 +72,9 @@ class Ratio:
     numerator: Form
     denominator: Form
     degrees: np.ndarray
+    factor: float = 1.0
+    over: str = ""
+    at_zero: float = 0.0
     design: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
@@ -95,10 +102,21 @@ class Ratio:
         """Whether B is a multiple of the centering matrix."""
         return self.regular and not self.adjusted
 
-    def of(self, x: np.ndarray) -> np.ndarray:
-        """Return the ratios of features (b, n) around their means, shape (b,)."""
-        y = np.ascontiguousarray(x.T)
-        return self.numerator.of_columns(y) / self.denominator.of_columns(y)
+    def statistic(self, score: np.ndarray, share: np.ndarray, norm: np.ndarray) -> np.ndarray:
+        """Return the ratios ``f' A f / f' B f`` from the scores, shape (m,).
+
+        Parameters
+        ----------
+        score : ndarray, shape (m,)
+            The scores.
+        share, norm : ndarray, shape (m,)
+            The part of ``f' D f`` that is not the mean's, and the sums of squares around the mean;
+            ones where the statistic does not depend on it.
+        """
+        if self.over == "rest":
+            return -1 / (1 + 1 / score)
+        of_score = self.factor * (score - self.at_zero * (1 - share))
+        return of_score / {"share": share, "norm": norm}.get(self.over, 1.0)
 
 
 def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
@@ -109,7 +127,7 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     """
     Q = problem.context.basis.T
     if isinstance(scorer, FisherScorer):
-        return ratio_of_columns(scorer.thin.columns, Q)
+        return ratio_of_columns(scorer.thin.columns, Q, over="rest")
     ratio = _ratio_of_graph(scorer, problem.similarity)
     if not Q.size:
         return ratio
@@ -121,15 +139,16 @@ def ratio_of(scorer: Scorer, problem: Problem) -> Ratio:
     )
 
 
-def ratio_of_columns(columns: np.ndarray, Q: np.ndarray) -> Ratio:
+def ratio_of_columns(columns: np.ndarray, Q: np.ndarray, **how: Any) -> Ratio:
     """Return the ratio that falls as more of a feature is in the span of columns (n, k).
 
     These are orthonormal, and orthogonal to the mean and to the covariates and blocks Q (n, r).
+    How a score tells the ratio is in attributes of `Ratio`.
     """
     one = np.ones(len(columns))
     between = Form.of(_nothing(len(one)), columns, -np.ones(columns.shape[1]))
     around = _around_means(one)
-    return Ratio(between, around.beside(Q) if Q.size else around, one, Q)
+    return Ratio(between, around.beside(Q) if Q.size else around, one, design=Q, **how)
 
 
 def _ratio_of_graph(scorer: Scorer, S: Similarity) -> Ratio:
@@ -137,10 +156,11 @@ def _ratio_of_graph(scorer: Scorer, S: Similarity) -> Ratio:
         return _spec(scorer, S)
     if isinstance(scorer, HsicScorer):
         one = np.ones(S.n)
-        return Ratio(-_hsic(scorer, S), _around_means(one), one)
+        return Ratio(-_hsic(scorer, S), _around_means(one), one, -1 / scorer.factor, "norm")
     assert isinstance(scorer, GdcovScorer)
-    degrees = scorer.covariance.laplacian.degrees
-    return Ratio(-_gdcov(scorer, S), _around_means(degrees), degrees)
+    degrees, A = scorer.covariance.laplacian.degrees, -_gdcov(scorer, S)
+    over = "share" if scorer.covariance.normalized else "norm"
+    return Ratio(A, _around_means(degrees), degrees, 1.0 - S.n, over)
 
 
 def _diagonal(d: np.ndarray) -> csr_array:
@@ -184,7 +204,8 @@ def _spec(scorer: SpecScorer, S: Similarity) -> Ratio:
     B, root = _around_means(S.degrees), laplacian.root
     if scorer.ranking == "phi3":
         A = Form.of(_nothing(S.n), root[:, None] * scorer.vectors, -scorer.phi3_weights)
-    elif scorer.gamma == "power" and scorer.power == 1:
+        return Ratio(A, B, S.degrees, -1.0, "share")
+    if scorer.gamma == "power" and scorer.power == 1:
         A = _laplacian(S)
     else:
         if not laplacian.dense:
@@ -195,7 +216,9 @@ def _spec(scorer: SpecScorer, S: Similarity) -> Ratio:
             N = np.eye(S.n) - np.outer(laplacian.trivial, laplacian.trivial)
             Gamma = np.linalg.matrix_power(N - laplacian.smooth_matrix(), scorer.power)
         A = Form.of(root[:, None] * Gamma * root)
-    return Ratio(A, B, S.degrees)
+    if scorer.ranking == "phi2":
+        return Ratio(A, B, S.degrees)
+    return Ratio(A, B, S.degrees, over="share", at_zero=1.0 if scorer.gamma == "exp" else 0.0)
 
 
 def _hsic(scorer: HsicScorer, S: Similarity) -> Form:

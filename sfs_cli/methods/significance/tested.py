@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sfs_cli.compute.matrix import Arrays, BlockLike
+from sfs_cli.compute.matrix import Arrays, BlockLike, pieces
 from sfs_cli.errors import counted
 from sfs_cli.methods.base import Problem, Scorer
+from sfs_cli.methods.kernel import centered_copy
 from sfs_cli.methods.shared import SIGNIFICANT
 from sfs_cli.methods.significance.judge import HOW, Judge
 from sfs_cli.methods.significance.ratios import ratio_of
@@ -114,14 +115,35 @@ class TestedScorer(ByOrders, GraphTest):
         super().__init__(scorer, null, permutations)
         self.warnings = scorer.warnings
         most, context = permutations or MOST_PERMUTATIONS, problem.context
-        ratio = ratio_of(scorer, problem)
-        self.judge = Judge(ratio, null, most, context.seed, context.blocks, least)
+        self.ratio = ratio_of(scorer, problem)
+        self.judge = Judge(self.ratio, null, most, context.seed, context.blocks, least)
 
     def score_block(self, block: BlockLike) -> Arrays:
         """Return what the scorer finds, the names of `Judged`, and ``unusual``, each (b,)."""
-        values = block.values.copy()  # scoring may overwrite the block
+        values = block.values.copy()
         found = self.scorer.score_block(block)
-        return found | self.judge.test(values)._asdict() | {"unusual": unusual(values)}
+        with np.errstate(all="ignore"):  # NaN where there is no score
+            t = self.ratio.statistic(found["score"], *self._share_and_norm(values))
+        return found | self.judge.test(values, t)._asdict() | {"unusual": unusual(values)}
+
+    def _share_and_norm(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the part of ``f' D f`` that is not the mean's, and the squares, each (b,).
+
+        They are ones where the statistic does not depend on them.
+        """
+        share, norm = np.ones(len(values)), np.ones(len(values))
+        degrees, volume = self.ratio.degrees, self.ratio.degrees.sum()
+        for part in pieces(*values.shape) if self.ratio.over in ("share", "norm") else ():
+            centered = centered_copy(values[part])
+            if self.ratio.over == "norm":
+                norm[part] = centered.spread
+                continue
+            x = centered.values / np.sqrt(centered.square)[:, None]
+            offset = centered.offset / np.sqrt(centered.square)
+            mean = x @ degrees / volume
+            square = (x * x) @ degrees - volume * mean**2
+            share[part] = square / (square + volume * (mean + offset) ** 2)
+        return share, norm
 
     def columns(self, found: Arrays) -> dict[str, Any]:
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
