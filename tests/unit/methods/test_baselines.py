@@ -84,7 +84,7 @@ def test_mutual_information_equals_the_twin(sizes: tuple[int, ...], ties: bool) 
     X, codes = make_data(sizes, m=12)
     if ties:
         X = np.round(X) + 1e-9 * np.random.default_rng(0).normal(size=X.shape)
-    found = mutual_info.mutual_information(np.ascontiguousarray(X.T), codes)
+    found = np.maximum(mutual_info.estimated(np.ascontiguousarray(X.T), codes), 0)
     expected = [twin.mutual_information(f, codes) for f in X.T]
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
@@ -110,7 +110,7 @@ def test_values_within_a_radius_are_counted_with_ties(n: int) -> None:
 
 def test_mutual_information_counts_equal_values() -> None:
     X, codes = np.random.default_rng(1).integers(4, size=(30, 9)).astype(float), np.arange(30) % 3
-    found = mutual_info.mutual_information(np.ascontiguousarray(X.T), codes)
+    found = np.maximum(mutual_info.estimated(np.ascontiguousarray(X.T), codes), 0)
     expected = [twin.mutual_information(f, codes) for f in X.T]
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
