@@ -121,6 +121,33 @@ class RiskSets:
         return found
 
 
+class Fit(NamedTuple):
+    """The likelihood at some coefficients, and its derivatives; samples in the order of `RiskSets`.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        The log partial likelihood.
+    theta, expected : ndarray, shape (n,)
+        Relative hazards, 0 for samples that are at risk of no event, and the expected number of
+        events.
+    s0 : ndarray, shape (s,)
+        Sum of the relative hazards of each step.
+    means : ndarray, shape (q, s)
+        ``S1 / S0``.
+    gradient, information : ndarray, shapes (q,) and (q, q)
+        Of the likelihood.
+    """
+
+    log_likelihood: float
+    theta: np.ndarray
+    s0: np.ndarray
+    expected: np.ndarray
+    means: np.ndarray
+    gradient: np.ndarray
+    information: np.ndarray
+
+
 @dataclass(frozen=True)
 class CoxModel:
     """A proportional hazards model of covariates, without features.
@@ -130,8 +157,6 @@ class CoxModel:
     coefficients : ndarray, shape (q,)
         beta: log hazard ratio for each unit of a covariate. Of dependent ones, those with the
         smallest norm where each covariate has a standard deviation of 1.
-    log_likelihood : float
-        The maximum of the log partial likelihood.
     residuals : ndarray, shape (n,)
         Martingale residuals: 1 for an event, less the number of events that the model expects of
         the sample; their sum is 0 in every stratum. In the order of the samples.
@@ -139,40 +164,22 @@ class CoxModel:
         Number of events.
     risk : RiskSets
         Who is at risk when.
-    theta, expected : ndarray, shape (n,)
-        Relative hazards, 0 for samples that are at risk of no event, and the expected number of
-        events; in the order of `risk`.
-    s0 : ndarray, shape (s,)
-        Sum of the relative hazards of each step.
+    fit : Fit
+        The maximum of the likelihood.
     shared : ndarray, shape (q', n)
         The squared products of a feature with these rows, in the order of `risk`, add up to the
         information on it that the covariates share, ``I_fc I_cc^-1 I_cf``.
     """
 
     coefficients: np.ndarray
-    log_likelihood: float
     residuals: np.ndarray
     events: int
     risk: RiskSets
-    theta: np.ndarray
-    expected: np.ndarray
-    s0: np.ndarray
+    fit: Fit
     shared: np.ndarray
 
 
-class _Fit(NamedTuple):
-    """The likelihood at some coefficients, and its derivatives."""
-
-    log_likelihood: float
-    theta: np.ndarray
-    s0: np.ndarray
-    expected: np.ndarray
-    means: np.ndarray  # (q, s): S1 / S0
-    gradient: np.ndarray
-    information: np.ndarray
-
-
-def _evaluate(risk: RiskSets, Z: np.ndarray, beta: np.ndarray) -> _Fit:
+def _evaluate(risk: RiskSets, Z: np.ndarray, beta: np.ndarray) -> Fit:
     """Evaluate the log partial likelihood of covariates Z (q, n), in the order of `risk`."""
     eta = beta @ Z
     at_risk = risk.at_risk
@@ -185,7 +192,7 @@ def _evaluate(risk: RiskSets, Z: np.ndarray, beta: np.ndarray) -> _Fit:
         means = risk.sums(Z * theta) / s0
         gradient = Z @ (risk.event - expected)
         information = (Z * expected) @ Z.T - means @ means.T
-    return _Fit(likelihood, theta, s0, expected, means, gradient, information)
+    return Fit(likelihood, theta, s0, expected, means, gradient, information)
 
 
 def _inverse_root(information: np.ndarray, least: float) -> np.ndarray:
@@ -272,13 +279,10 @@ def fit_cox(
     residuals[risk.order] = risk.event - fit.expected
     return CoxModel(
         coefficients=beta / scale,
-        log_likelihood=fit.log_likelihood,
         residuals=residuals,
         events=int(happened.sum()),
         risk=risk,
-        theta=fit.theta,
-        expected=fit.expected,
-        s0=fit.s0,
+        fit=fit,
         shared=root @ cross,
     )
 
@@ -312,9 +316,10 @@ class CoxScorer(Scorer):
         self.residuals = model.residuals[model.risk.order]
         self.starts = np.array([low for low, _ in model.risk.strata])
         self.sizes = np.diff(np.append(self.starts, len(self.residuals)))
-        total = np.add.reduceat(model.expected, self.starts)
+        expected = model.fit.expected
+        total = np.add.reduceat(expected, self.starts)
         safe = np.where(total > 0, total, 1)
-        self.parts = model.expected / np.repeat(safe, self.sizes)
+        self.parts = expected / np.repeat(safe, self.sizes)
         self.facts |= {"events": model.events, "ties": "efron", "strata": len(self.starts)}
 
     def score_block(self, block: BlockLike) -> Arrays:
@@ -322,7 +327,7 @@ class CoxScorer(Scorer):
         return by_pieces(self._score, block)
 
     def _score(self, block: BlockLike) -> Arrays:
-        model, risk = self.model, self.model.risk
+        risk, fit = self.model.risk, self.model.fit
         centered = center(block)
         status = centered.status
         x = np.take(centered.values, risk.order, axis=1)  # row by row, whatever rows are beside
@@ -330,15 +335,15 @@ class CoxScorer(Scorer):
         x -= np.repeat(np.add.reduceat(x * self.parts, self.starts, axis=1), self.sizes, axis=1)
         x[:, ~risk.at_risk] = 0
         score_u = np.vecdot(x, self.residuals)
-        diagonal = np.vecdot(x * x, model.expected)
-        means = risk.sums(x * model.theta) / model.s0
+        diagonal = np.vecdot(x * x, fit.expected)
+        means = risk.sums(x * fit.theta) / fit.s0
         information = diagonal - np.vecdot(means, means)
         left = information.copy()
-        for row in model.shared:
+        for row in self.model.shared:
             left -= np.vecdot(x, row) ** 2
         n = x.shape[1]
         # in every risk set the same, so that events cannot depend on it
-        rounding = (n * EPS) ** 2 * centered.square * model.expected.max()
+        rounding = (n * EPS) ** 2 * centered.square * fit.expected.max()
         still = (information <= 8 * n * EPS * diagonal) | (diagonal <= rounding)
         explained = left <= EXPLAINED * information
         usable = status == Status.OK

@@ -83,7 +83,6 @@ def moderate(s2: np.ndarray, d: float, *, trend: np.ndarray | None = None) -> Mo
     InputError
         If no feature has a residual variance.
     """
-    s2 = np.asarray(s2, np.float64)
     prior = fit_prior(s2, d, trend=trend)
     variance = prior.variance.copy()
     if np.isfinite(prior.df):
@@ -96,10 +95,8 @@ def moderate(s2: np.ndarray, d: float, *, trend: np.ndarray | None = None) -> Mo
 
 def fit_prior(s2: np.ndarray, d: float, *, trend: np.ndarray | None = None) -> Prior:
     """Find the prior degrees of freedom and variance; parameters and errors as of `moderate`."""
-    s2 = np.asarray(s2, np.float64)
     used = np.isfinite(s2) & (s2 > -1e-15)
     if trend is not None:
-        trend = np.asarray(trend, np.float64)
         used &= ~np.isnan(trend)
     k = int(used.sum())
     if not k:

@@ -61,7 +61,7 @@ class MutualInfoScorer(Scorer):
             rows = usable[lo : lo + step]
             values = _standardized(centered.values[rows].astype(np.float64))
             if self.outcome is None:
-                score[rows] = mutual_information(values, self.codes)
+                score[rows] = np.maximum(estimated(values, self.codes), 0)
             else:
                 score[rows] = max(0.0, estimated_of_outcome(values[0], self.outcome))
         return {"score": score, "status": status}
@@ -72,11 +72,6 @@ def _standardized(values: np.ndarray) -> np.ndarray:
     values /= np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values are zero
     values /= values.std(axis=1, keepdims=True)
     return values
-
-
-def mutual_information(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the mutual information of features and classes in nats, shape (b,), at least 0."""
-    return np.maximum(0, estimated(values, codes))
 
 
 def estimated(values: np.ndarray, codes: np.ndarray, k: int = NEIGHBORS) -> np.ndarray:

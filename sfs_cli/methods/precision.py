@@ -136,7 +136,6 @@ class PrecisionWeights:
 
     def _fit(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log2 counts per million and what the model expects of them, both (b, n)."""
-        counts = np.asarray(counts, np.float64)
         y = log_cpm(counts, self.library_sizes)
         # one feature after the other: BLAS would round by where a feature is in the block
         coefficients = np.matmul(self._basis[None], y[:, :, None])

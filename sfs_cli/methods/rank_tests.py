@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import permutations
 from math import comb
 from typing import Any, NamedTuple
 
@@ -446,7 +447,7 @@ class SpearmanScorer(Scorer):
         self.moments = RatioMoments.of_columns(self.outcome[:, None] / np.sqrt(self.square))
         self.in_any_order: np.ndarray | None = None
         if self.n <= SAMPLES_IN_ANY_ORDER:
-            self.in_any_order = all_orders(self.outcome)
+            self.in_any_order = np.array(list(permutations(self.outcome.tolist())))
         self.facts["p_values"] = "t" if self.in_any_order is None else "exact"
 
     def score_block(self, block: BlockLike) -> Arrays:
@@ -496,11 +497,3 @@ class SpearmanScorer(Scorer):
             tests = f_tests(statistic, 1.0, freedom, self.threads, least=self.least)
             p = np.maximum(np.fmax(tests["p_value"], p), self.least)
         return {"p_value": p, "q_value": q_values(p), "rho": rho}
-
-
-def all_orders(values: np.ndarray) -> np.ndarray:
-    """Return every order of few values (n,), shape (n!, n)."""
-    orders = np.zeros((1, 0), np.int8)
-    for i in range(len(values)):
-        orders = np.concatenate([np.insert(orders, at, i, axis=1) for at in range(i + 1)])
-    return values[orders]

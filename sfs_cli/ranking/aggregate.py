@@ -116,12 +116,12 @@ def completed(ranks: np.ndarray, total: int) -> np.ndarray:
 
 
 def _borda(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.ndarray]:
-    return {"score": rounded(completed(ranks, total) @ weights / weights.sum(), DIGITS)}
+    return {"score": rounded(completed(ranks, total) @ weights / weights.sum())}
 
 
 def _geometric(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.ndarray]:
     mean = np.log(completed(ranks, total)) @ weights / weights.sum()
-    return {"score": rounded(np.exp(mean), DIGITS)}
+    return {"score": rounded(np.exp(mean))}
 
 
 def _median(ranks: np.ndarray, weights: np.ndarray, total: int) -> dict[str, np.ndarray]:
@@ -174,8 +174,8 @@ _FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray, int], dict[str, np.ndarr
 }
 
 
-def rounded(values: np.ndarray, digits: int) -> np.ndarray:
-    """Round positive numbers to significant digits."""
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Round positive numbers to `DIGITS` significant digits."""
     size = np.floor(np.log10(values))
-    scale = 10.0 ** (digits - 1 - size)
+    scale = 10.0 ** (DIGITS - 1 - size)
     return np.round(values * scale) / scale

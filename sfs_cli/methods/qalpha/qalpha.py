@@ -155,7 +155,7 @@ def _variant(name: str, A: np.ndarray, k: int, problem: Problem) -> Basic | Supe
         return Laplacian(A, k)
     if name == "basic":
         return Basic(A, k)
-    return PowerEmbedded(A, k, problem.options["power"] or 1, ritz=name == "ritz")
+    return PowerEmbedded(A, k, problem.options["power"] or 1)
 
 
 class Extrapolation:

@@ -76,22 +76,20 @@ class PowerEmbedded(Basic):
     eigenvalue.
 
     G depends on Q through ``QQ'`` alone, so the rotation of Q onto the Ritz vectors (steps 6-8 of
-    Def. 4) does not change alpha: the Ritz variant goes through the same weights, and its steps 4
-    and 5 are steps 1 and 2 of the next cycle. (Step 4 is printed without the first factor of G.)
+    Def. 4) does not change alpha, and is left out: the Ritz variant goes through the same weights,
+    and its steps 4 and 5 are steps 1 and 2 of the next cycle. (Step 4 is printed without the first
+    factor of G.)
     """
 
     memoryless = False
 
-    def __init__(self, A: np.ndarray, k: int, steps: int = 1, ritz: bool = False) -> None:
+    def __init__(self, A: np.ndarray, k: int, steps: int) -> None:
         super().__init__(A, k)
         self.steps = steps
-        self.ritz = ritz
 
     def update(self, A: np.ndarray) -> float:
         """Multiply Q by A and orthonormalize it, `steps` times; return ``tr(Q' A^2 Q)``."""
         for _ in range(self.steps):
-            if self.ritz:
-                self.Q = self.Q @ _by_magnitude(linalg.eigh(self.Q.T @ A @ self.Q), self.k)[1]
             self.Q = np.linalg.qr(A @ self.Q)[0]
         return float(np.linalg.norm(A @ self.Q) ** 2)
 

@@ -58,6 +58,23 @@ def rounds_up_to(count: int) -> list[int]:
     return rounds
 
 
+class Orders:
+    """Random orders of n samples, which stay within `blocks` (n,), where there are some."""
+
+    def __init__(self, n: int, blocks: np.ndarray | None) -> None:
+        codes = np.zeros(n, np.int64) if blocks is None else blocks
+        self.n = n
+        members = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+        self.members = [each for each in members if len(each) > 1]
+
+    def drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Return so many orders, shape (count, n)."""
+        orders = np.tile(np.arange(self.n), (count, 1))
+        for members in self.members:
+            orders[:, members] = rng.permuted(orders[:, members], axis=1)
+        return orders
+
+
 class Permutations:
     """p-values of features from ratios of the same values in random orders.
 
@@ -96,12 +113,7 @@ class Permutations:
         self.seed, self.rounds = seed, rounds_up_to(count)
         self.marks = np.random.default_rng(0).integers(1 << 40, size=n)
         self.kept: dict[int, np.ndarray] = {}
-        codes = np.zeros(n, np.int64) if blocks is None else blocks
-        self.members = [
-            members
-            for code in np.unique(codes)
-            if len(members := np.flatnonzero(codes == code)) > 1
-        ]
+        self.orders = Orders(n, blocks)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"kept": {}}
@@ -114,7 +126,7 @@ class Permutations:
         y = np.empty_like(x)
         for f, own in zip(x, y):
             rng = np.random.default_rng((self.seed, int(self.marks[f > 0].sum())))
-            own[self._drawn(rng, 1)[0]] = f
+            own[self.orders.drawn(rng, 1)[0]] = f
         return y
 
     def permuted(self, x: np.ndarray, start: int, end: int) -> np.ndarray:
@@ -182,7 +194,7 @@ class Permutations:
         for number in range(start // DRAWN, -(-end // DRAWN)):
             both = self.kept.get(number)
             if both is None:
-                orders = self._drawn(np.random.default_rng((self.seed, number)), DRAWN)
+                orders = self.orders.drawn(np.random.default_rng((self.seed, number)), DRAWN)
                 both = np.empty((2, DRAWN, n), np.min_scalar_type(n - 1))
                 both[0] = orders
                 np.put_along_axis(both[1], orders, np.arange(n)[None], axis=1)
@@ -192,13 +204,6 @@ class Permutations:
             asked = both[:, max(start - first, 0) : end - first]
             for low in range(0, asked.shape[1], step):
                 yield asked[:, low : low + step]
-
-    def _drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Return random orders of the samples, shape (count, n), which stay within blocks."""
-        orders = np.tile(np.arange(self.ratio.n), (count, 1))
-        for members in self.members:
-            orders[:, members] = rng.permuted(orders[:, members], axis=1)
-        return orders
 
     def ratios(self, x: np.ndarray) -> np.ndarray:
         """Return the ratios of features (b, n) as they are compared, shape (b,)."""

@@ -30,7 +30,7 @@ from sfs_cli.methods.rank_tests import RankSumScorer, SpearmanScorer, rank_rows
 from sfs_cli.methods.significance.judge import ENOUGH, HOW, PERMUTATION, Judge, Judged, unit
 from sfs_cli.methods.significance.permutation import TIE, counted, rounds_up_to
 from sfs_cli.methods.significance.ratios import Ratio, ratio_of_columns
-from sfs_cli.methods.significance.tested import told_columns
+from sfs_cli.methods.significance.tested import ByOrders
 from sfs_cli.methods.welch import WelchScorer, welch
 
 MOST = 100_000
@@ -42,7 +42,7 @@ HELD = 1_000_000
 """Numbers of one array at a time."""
 
 
-class PermutedTest(Scorer):
+class PermutedTest(ByOrders):
     """A test with p-values, and q-values, by orders of the samples in place of those of theory.
 
     Parameters
@@ -62,14 +62,8 @@ class PermutedTest(Scorer):
     def __init__(
         self, scorer: Scorer, problem: Problem, null: str, draws: int, least: float
     ) -> None:
-        super().__init__()
-        self.scorer = scorer
-        self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
-        self.has_means, self.facts = scorer.has_means, scorer.facts
-        self.warnings += scorer.warnings
-        self.facts["pvalues"] = null
-        if null == "permutation":
-            self.facts["permutations"] = draws
+        super().__init__(scorer, null, draws)
+        self.warnings += scorer.warnings  # not those that its own p-values may add
         test = scorer.scorer if isinstance(scorer, ModeratedScorer) else scorer
         self.of_ranks = isinstance(test, RankSumScorer | SpearmanScorer)
         most, context = draws or MOST, problem.context
@@ -93,7 +87,7 @@ class PermutedTest(Scorer):
         """Return the columns of the test, with these p-values."""
         own, p = self.scorer.columns(found), found["p"]
         none = np.full(len(p), np.nan)
-        columns = told_columns(self, p, none, found["how"], self.facts.get("permutations"))
+        columns = self.told_columns(p, none, found["how"])
         del columns["effect"]
         return own | columns
 

@@ -24,6 +24,48 @@ LEAST_VALUES = 3
 """Features that fewer samples have another value of than the usual one are warned of."""
 
 
+class ByOrders(Scorer):
+    """A scorer with p-values by orders of the samples, of which a judge of its own has some.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        What it tests.
+    null : str
+        ``moments`` or ``permutation``.
+    permutations : int
+        Permutations of each feature at most, with ``permutation``.
+    """
+
+    def __init__(self, scorer: Scorer, null: str, permutations: int) -> None:
+        super().__init__()
+        self.scorer = scorer
+        self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
+        self.has_means, self.facts = scorer.has_means, scorer.facts
+        self.facts["pvalues"] = null
+        if null == "permutation":
+            self.facts["permutations"] = permutations
+
+    def told_columns(self, p: np.ndarray, effect: np.ndarray, how: np.ndarray) -> dict[str, Any]:
+        """Return the columns of `tested_columns`; warn if no q-value can be small.
+
+        Permutations give no p-value below ``1 / (permutations + 1)``.
+        """
+        columns, facts = tested_columns(p, effect, how)
+        self.facts |= facts
+        if (permutations := self.facts.get("permutations")) is not None:
+            tested, q = facts["tested_features"], columns["q_value"]
+            least = math.ceil(tested / (SIGNIFICANT * (permutations + 1)))
+            if least > 1 and np.nanmin(q) > SIGNIFICANT:
+                self.warnings.append(
+                    f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: "
+                    f"no feature has a q-value of {SIGNIFICANT} unless {least:,} of the "
+                    f"{tested:,} tested ones have that p-value; give more permutations, or "
+                    "--pvalues moments (which does not go with --block)"
+                )
+        return columns
+
+
 class GraphTest(Scorer):
     """A test of features on sample graphs."""
 
@@ -32,7 +74,7 @@ class GraphTest(Scorer):
         """Return the effect of one feature around its mean, of unit norm, shape (n,)."""
 
 
-class TestedScorer(GraphTest):
+class TestedScorer(ByOrders, GraphTest):
     """A scorer with more columns: ``p_value``, ``q_value``, ``effect`` and ``p_value_by``.
 
     The p-value is the probability of a score that is as good, if the values of the feature were
@@ -70,16 +112,10 @@ class TestedScorer(GraphTest):
         permutations: int = 0,
         least: float = 0.0,
     ) -> None:
-        super().__init__()
-        self.scorer = scorer
-        self.dtype, self.larger_is_better = scorer.dtype, scorer.larger_is_better
-        self.has_means = scorer.has_means
-        self.facts, self.warnings = scorer.facts, scorer.warnings
-        self.ratio = ratio_of(scorer, problem)
-        self.facts["pvalues"] = null
-        if null == "permutation":
-            self.facts["permutations"] = permutations
+        super().__init__(scorer, null, permutations)
+        self.warnings = scorer.warnings
         most, context = permutations or MOST_PERMUTATIONS, problem.context
+        self.ratio = ratio_of(scorer, problem)
         self.judge = Judge(self.ratio, null, most, context.seed, context.blocks, least)
 
     def score_block(self, block: BlockLike) -> Arrays:
@@ -113,7 +149,7 @@ class TestedScorer(GraphTest):
         """Return the p-values, q-values and effects of all features, each shape (m,)."""
         scored = ~np.isnan(found["score"])
         p, effect = (np.where(scored, found[name], np.nan) for name in ("p", "effect"))
-        columns = told_columns(self, p, effect, found["how"], self.facts.get("permutations"))
+        columns = self.told_columns(p, effect, found["how"])
         self._note_values(found["unusual"][scored])
         return self.scorer.columns(found) | columns
 
@@ -155,28 +191,6 @@ def tested_columns(
         columns["p_value_by"] = Picked([*HOW, ""], by)
         facts["p_values_by"] = dict(zip(HOW, np.bincount(by, minlength=len(HOW)).tolist()))
     return columns, facts
-
-
-def told_columns(
-    scorer: Scorer, p: np.ndarray, effect: np.ndarray, how: np.ndarray, permutations: int | None
-) -> dict[str, Any]:
-    """Return the columns; give the scorer the facts, and a warning if no q-value can be small.
-
-    Permutations give no p-value below ``1 / (permutations + 1)``.
-    """
-    columns, facts = tested_columns(p, effect, how)
-    scorer.facts |= facts
-    if permutations is not None:
-        tested, q = facts["tested_features"], columns["q_value"]
-        least = math.ceil(tested / (SIGNIFICANT * (permutations + 1)))
-        if least > 1 and np.nanmin(q) > SIGNIFICANT:
-            scorer.warnings.append(
-                f"{permutations:,} permutations give no p-value below 1/{permutations + 1:,}: no "
-                f"feature has a q-value of {SIGNIFICANT} unless {least:,} of the {tested:,} tested "
-                "ones have that p-value; give more permutations, or --pvalues moments (which does "
-                "not go with --block)"
-            )
-    return columns
 
 
 def unusual(x: np.ndarray) -> np.ndarray:

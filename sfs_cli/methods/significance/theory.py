@@ -11,6 +11,7 @@ import numpy as np
 
 from sfs_cli.compute.matrix import Block
 from sfs_cli.methods.base import Scorer
+from sfs_cli.methods.significance.permutation import Orders
 
 LEVELS = {0.05: 1.1, 0.01: 1.2, 0.001: 1.5}
 """How many times as often p-values up to these levels may come up by theory. Permutations do not
@@ -48,14 +49,9 @@ def false_positives(
     if count * b < FEWEST:
         return {}
     rng, found = np.random.default_rng(0), []
-    codes = np.zeros(n, int) if blocks is None else blocks
-    members = [np.flatnonzero(codes == code) for code in np.unique(codes)]
-    at_once = max(1, HELD // (b * n))
+    orders, at_once = Orders(n, blocks), max(1, HELD // (b * n))
     for low in range(0, count, at_once):
-        orders = np.tile(np.arange(n), (min(at_once, count - low), 1))
-        for own in members:
-            orders[:, own] = rng.permuted(orders[:, own], axis=1)
-        x = values[:, orders].reshape(-1, n)
+        x = values[:, orders.drawn(rng, min(at_once, count - low))].reshape(-1, n)
         if design is not None:
             x -= (x @ design.T) @ design
         columns = scorer.columns(scorer.score_block(Block(x)))

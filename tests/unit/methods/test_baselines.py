@@ -63,7 +63,7 @@ def test_mutual_information_equals_the_twin(sizes: tuple[int, ...], ties: bool) 
     X, codes = make_data(sizes, m=12)
     if ties:
         X = np.round(X) + 1e-9 * np.random.default_rng(0).normal(size=X.shape)
-    found = mutual_info.mutual_information(np.ascontiguousarray(X.T), codes)
+    found = np.maximum(mutual_info.estimated(np.ascontiguousarray(X.T), codes), 0)
     expected = [twin.mutual_information(f, codes) for f in X.T]
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
