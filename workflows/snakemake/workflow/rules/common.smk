@@ -128,7 +128,8 @@ with open(workflow.source_path("../schemas/options.json"), encoding="utf-8") as 
 
 def wrong_value(known, value):
     """Tell whether a value of an option is none of those that sfs takes."""
-    if "parameters" in known:  # NAME,KEY=VALUE: a comma begins a parameter where KEY= follows
+    # NAME,KEY=VALUE: a comma begins a parameter where KEY= follows
+    if "parameters" in known:
         value, *parts = re.split(",(?=[a-z][a-z0-9_-]*=)", value)
         keys = {part.partition("=")[0].replace("_", "-") for part in parts}
         if keys - {*known["parameters"]}:
@@ -154,7 +155,7 @@ def check_options(job):
     words = iter(words_in(job, "options"))
     for word in words:
         option, equals, value = word.partition("=")
-        if not option.startswith("--"):
+        if not option.startswith("-"):
             raise WorkflowError(
                 f"{where}: {word} is no option; a ranking has one matrix: join several files "
                 "by sfs convert A.h5ad B.h5ad JOINED.store first"
