@@ -85,7 +85,7 @@ def read_config(path):
 configs = {name: read_config(path) for name, path in jobs["config"].items()}
 
 # the workflow gives these itself, or has no rule for the files that they make
-OWN = {"out", "write-h5ad", "top"}
+OWN = {"out", "write-h5ad"}
 # and where what it gives is said
 KEYS = {
     "threads": "threads of config.yaml (--config threads=N), or --set-threads RULE=N of Snakemake",
@@ -102,7 +102,7 @@ def not_supported(job):
         if word.startswith("--"):
             option, equals, value = word[2:].partition("=")
             given[option] = value if equals else after
-    # out and top of a configuration have no effect here
+    # out of a configuration has no effect here
     asked = {word[2:].partition("=")[0] for word in words if word.startswith("--")}
     found = sorted((OWN | {"force", *KEYS}) & asked)
     return [*found, *(["format"] if given.get("format", "tsv") != "tsv" else [])]
