@@ -146,14 +146,14 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd
     turned = [f"{name},{','.join(reversed(numbers.split(',')))}"]
     matrix.write_text("\n".join([first, *turned, *lines]) + "\n")
     follows(*options)
-    follows("--method", "variance", "--exclude", "a # is no comment")
+    follows("--method", "variance", "--exclude", "G0001|a # is no comment")
     record = tmp_path / "the results" / "ranked" / "sheet" / "run.json"
-    assert json.loads(record.read_text())["config"]["exclude"] == ["a # is no comment"]
+    assert json.loads(record.read_text())["config"]["exclude"] == ["G0001|a # is no comment"]
     assert "Nothing to be done" in run(command, tmp_path, env).stderr
 
 
 def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
-    pattern = "$(touch pwned) `touch pwned` {wildcards.name} > pwned; a  b"
+    pattern = "G0001|$(touch pwned) `touch pwned` {wildcards.name} > pwned; a  b"
     write_sheet(tmp_path, f"plain\t{MATRIX}\t--method variance --exclude '{pattern}'\t\t\t1")
     done = run(snakemake, tmp_path, environment(tmp_path / "bin"))
     assert done.returncode == 0, done.stderr
