@@ -56,22 +56,6 @@ def test_a_shard_that_dies_and_a_restart_give_the_bytes_of_one_run(snakemake, tm
     assert "Nothing to be done" in run(snakemake, tmp_path, env).stderr
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ("plain\t\t\t\t\tmany", "shards"),
-        (f"plain\t{MATRIX}\t--memory 2G\t\t\t2", "give mem_mb of config.yaml"),
-        (f"plain\t{MATRIX}\t--force\t\t\t2", "leave it out"),
-        (f"plain\t{MATRIX}\t\t\t\t2\nplain\t{MATRIX}\t\t\t\t4", "a name is there twice"),
-    ],
-)
-def test_bad_sheet_is_refused_before_anything_runs(snakemake, row, said, tmp_path):
-    write_sheet(tmp_path, row)
-    done = run([*snakemake, "--dry-run"], tmp_path, environment(tmp_path / "bin"))
-    assert done.returncode != 0
-    assert said in done.stdout + done.stderr
-
-
 def test_workflow_has_no_lint(snakemake, tmp_path):
     write_sheet(tmp_path, f"plain\t{MATRIX}\t\t\t\t8")
     done = run([*snakemake, "--lint"], tmp_path, environment(tmp_path / "bin"))
@@ -162,14 +146,14 @@ def test_what_has_changed_is_ranked_anew(snakemake, tmp_path, monkeypatch, capfd
     turned = [f"{name},{','.join(reversed(numbers.split(',')))}"]
     matrix.write_text("\n".join([first, *turned, *lines]) + "\n")
     follows(*options)
-    follows("--method", "variance", "--exclude", "a # is no comment")
+    follows("--method", "variance", "--exclude", "G0001|a # is no comment")
     record = tmp_path / "the results" / "ranked" / "sheet" / "run.json"
-    assert json.loads(record.read_text())["config"]["exclude"] == ["a # is no comment"]
+    assert json.loads(record.read_text())["config"]["exclude"] == ["G0001|a # is no comment"]
     assert "Nothing to be done" in run(command, tmp_path, env).stderr
 
 
 def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
-    pattern = "$(touch pwned) `touch pwned` {wildcards.name} > pwned; a  b"
+    pattern = "G0001|$(touch pwned) `touch pwned` {wildcards.name} > pwned; a  b"
     write_sheet(tmp_path, f"plain\t{MATRIX}\t--method variance --exclude '{pattern}'\t\t\t1")
     done = run(snakemake, tmp_path, environment(tmp_path / "bin"))
     assert done.returncode == 0, done.stderr
@@ -181,6 +165,10 @@ def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
+        ("plain\t\t\t\t\tmany", "shards"),
+        (f"plain\t{MATRIX}\t--memory 2G\t\t\t2", "give mem_mb of config.yaml"),
+        (f"plain\t{MATRIX}\t--force\t\t\t2", "leave it out"),
+        (f"plain\t{MATRIX}\t\t\t\t2\nplain\t{MATRIX}\t\t\t\t4", "a name is there twice"),
         (f"plain\t{MATRIX}\t--format csv\t\t\t2", "format"),
         (f"plain\t{MATRIX}\t\trun.yaml\t\t2", "format"),
         (f"plain\t{MATRIX}\t\tno.yaml\t\t2", "no.yaml"),
@@ -189,6 +177,7 @@ def test_nothing_of_a_sheet_is_run_by_the_shell(snakemake, tmp_path):
         (f'plain\t{MATRIX}\t\t\t"a\t2', "plain: a quote in the column files is not"),
         ("plain\t{name}.csv\t\t\t\t2", "plain: Snakemake takes what is in braces"),
         (f"plain\t{MATRIX}\t--methd x\t\t\t2", "--methd is no option"),
+        (f"plain\t{MATRIX}\t-k 5\t\t\t2", "-k is no option of sfs rank in shards"),
         (f"plain\t{MATRIX}\tb.csv --batch file\t\t\t2", "sfs convert A.h5ad B.h5ad"),
         (f"plain\t{MATRIX}\t--top 0\t\t\t2", "--top cannot be 0"),
         (f"plain\t{MATRIX}\t--labels\t\t\t2", "--labels cannot be empty"),

@@ -26,7 +26,6 @@ NAMES = (*("rank", "fuse", "shardinit", "shardrun", "shardmerge", "select", "eva
 LABELS = MATRIX.parent / "labels.tsv"
 TESTS = ["sample data", "sample data - stub"]
 UNSTABLE = {"page", "record", "report", "similarity", "plan", "parts"}
-# the container of a module is asked of a Nextflow, and the one of this test answers nothing
 
 
 @pytest.fixture

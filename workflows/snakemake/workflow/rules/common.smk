@@ -85,7 +85,7 @@ def read_config(path):
 configs = {name: read_config(path) for name, path in jobs["config"].items()}
 
 # the workflow gives these itself, or has no rule for the files that they make
-OWN = {"out", "write-h5ad", "top"}
+OWN = {"out", "write-h5ad"}
 # and where what it gives is said
 KEYS = {
     "threads": "threads of config.yaml (--config threads=N), or --set-threads RULE=N of Snakemake",
@@ -102,7 +102,7 @@ def not_supported(job):
         if word.startswith("--"):
             option, equals, value = word[2:].partition("=")
             given[option] = value if equals else after
-    # out and top of a configuration have no effect here
+    # out of a configuration has no effect here
     asked = {word[2:].partition("=")[0] for word in words if word.startswith("--")}
     found = sorted((OWN | {"force", *KEYS}) & asked)
     return [*found, *(["format"] if given.get("format", "tsv") != "tsv" else [])]
@@ -128,7 +128,8 @@ with open(workflow.source_path("../schemas/options.json"), encoding="utf-8") as 
 
 def wrong_value(known, value):
     """Tell whether a value of an option is none of those that sfs takes."""
-    if "parameters" in known:  # NAME,KEY=VALUE: a comma begins a parameter where KEY= follows
+    # NAME,KEY=VALUE: a comma begins a parameter where KEY= follows
+    if "parameters" in known:
         value, *parts = re.split(",(?=[a-z][a-z0-9_-]*=)", value)
         keys = {part.partition("=")[0].replace("_", "-") for part in parts}
         if keys - {*known["parameters"]}:
@@ -154,7 +155,7 @@ def check_options(job):
     words = iter(words_in(job, "options"))
     for word in words:
         option, equals, value = word.partition("=")
-        if not option.startswith("--"):
+        if not option.startswith("-"):
             raise WorkflowError(
                 f"{where}: {word} is no option; a ranking has one matrix: join several files "
                 "by sfs convert A.h5ad B.h5ad JOINED.store first"

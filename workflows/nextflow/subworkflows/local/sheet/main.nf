@@ -84,7 +84,7 @@ def optionsOf(text, command, known, place) {
         if (name in ['--memory', '--threads', '--shards', '--out', '--force', '--matrix', '--list', '--write-h5ad', '--write-matrix', '--figures', '--figure-format', '--dask']) {
             error("${place}: the pipeline gives ${name}, or hands on no such file: memory and cpus of the process, --shards and --outdir of the pipeline, and the name of the row say what it is")
         }
-        if (command == 'shard init' && !name.startsWith('--')) {
+        if (command == 'shard init' && !name.startsWith('-')) {
             error("${place}: ${word} is no option; a ranking has one matrix: join several files by sfs convert A.h5ad B.h5ad JOINED.store first")
         }
         if (!known.containsKey(name)) {
