@@ -157,7 +157,7 @@ def test_cells_of_few_counts_are_told(tmp_path, capfd, steps, depth, warned):
 def test_counts_of_cells_are_to_be_scaled_to_their_median(tmp_path, capfd):
     path = write(tmp_path / "x.h5ad", cells())
     assert "give --transform median,log1p" in told(["rank", path], capfd).err
-    assert "--transform median,log1p" in told(["inspect", path], capfd).err
+    assert "--transform median,log1p" in told(["inspect", path], capfd).out
 
 
 @pytest.mark.parametrize(
