@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from tools.benchmarks import calibration, power, runner
+from sfs_cli.compute.matrix import Ids
+from sfs_cli.store.matrix import HeldMatrix, Missing
+from tools.benchmarks import bench_sparse, calibration, power, runner
 from tools.benchmarks.rows_growth import exponent
 from tools.benchmarks.rows_peers import rank_correlation
 from tools.benchmarks.table import Bench, Part, Row
@@ -44,6 +47,17 @@ def test_exponent_and_rank_correlation():
     order = [2, 0, 3, 1]
     assert rank_correlation(order, order) == pytest.approx(1)
     assert rank_correlation(order, order[::-1]) == pytest.approx(-1)
+
+
+def test_geary_c_is_that_of_its_definition():
+    rng = np.random.default_rng(0)
+    X, W = rng.poisson(1.0, (3, 20)) * 1.0, np.triu(rng.random((20, 20)), 1)
+    W += W.T
+    names = [f"g{i}" for i in range(3)], [f"c{j}" for j in range(20)]
+    matrix = HeldMatrix(csr_array(X), Ids(*names), Missing())
+    distances = np.square(X[:, :, None] - X[:, None])
+    asked = 19 * (W * distances).sum(axis=(1, 2)) / (2 * W.sum() * 20 * X.var(axis=1))
+    np.testing.assert_allclose(bench_sparse.geary(matrix, csr_array(W)), asked, rtol=1e-10)
 
 
 def test_power_is_the_share_of_small_p_values():
