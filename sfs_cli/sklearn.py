@@ -214,13 +214,15 @@ class Selector(SelectorMixin, BaseEstimator):
                 "the class of each sample"
             )
         classes: np.ndarray = column_or_1d(y, warn=True)
-        if classes.dtype == object and len(rows := missing_of(classes)):
+        if len(rows := missing_of(classes)):
             ways = ["leave these out"] + ["write -1 for them"] * (self._name == "sselect")
             raise ValueError(
                 f"y contains NaN or None in {len(rows):,} of {len(classes):,} samples, the first "
                 f"at {rows[0]}: {either(ways)}"
             )
         assert_all_finite(classes, input_name="y")
+        if self._name == "sselect" and any(isinstance(each, str) for each in classes):
+            classes = np.where(classes == -1, "-1", classes)  # -1 beside names, as of scikit-learn
         check_consistent_length(table.row_ids, classes)
         if asked.get("label_type") in ("continuous", "ordered"):
             return {"labels": classes}

@@ -89,7 +89,7 @@ def geary(matrix: Any, S: csr_array) -> np.ndarray:
     from sfs_cli.store.prepared import PreparedMatrix
 
     n = matrix.n_samples
-    forms = SparseForms(SparseSimilarity(S), np.ones(n))
+    forms = SparseForms(SparseSimilarity(S), np.ones(n), None)
     source = PreparedMatrix(matrix)
     block = source.read_nonzeros(Span(0, matrix.n_features), np.dtype(np.float64))
     found = forms.variation(block)

@@ -288,6 +288,18 @@ def test_classes_that_are_missing_are_refused(method: str, gap: object) -> None:
     hint = "leave these out or write -1" if method == "sselect" else "leave these out$"
     with pytest.raises(ValueError, match=f"in 2 of 36 samples, the first at 4: {hint}"):
         selectors.Selector(method=method).fit(X, y)
+    numbers = np.where(np.isin(np.arange(36), [4, 7]), np.nan, Y)
+    with pytest.raises(ValueError, match=f"in 2 of 36 samples, the first at 4: {hint}"):
+        selectors.Selector(method=method).fit(X, numbers)
+
+
+def test_minus_one_beside_names_is_a_sample_without_a_class() -> None:
+    y, numbers = np.where(Y, "a", "b").astype(object), (Y > 0).astype(int)
+    y[[4, 7]] = numbers[[4, 7]] = -1
+    by_name, by_number = (
+        selectors.Selector(method="sselect").fit(X, each).scores_ for each in (y, numbers)
+    )
+    np.testing.assert_array_equal(by_name, by_number)
 
 
 @pytest.mark.parametrize("name", ["source", "sources"])
