@@ -215,6 +215,10 @@ def refuse_replaced(paths: Sequence[NamedPath], *, force: bool = True) -> None:
     UsageError
         It names both options.
     """
+    for each in paths:
+        if "\0" in each.path:
+            what = f"{each.label}: the path has a NUL character in it"
+            raise UsageError(what, hint="correct the path", option=each.option)
     written = [each for each in paths if each.use in (WRITES, FILLS, REPLACES)]
     for target, source in product(written, paths):
         if target.use == FILLS and source.option == "config_file" and not force:

@@ -63,6 +63,14 @@ def test_options_that_would_overflow_are_refused_by_name(given, folder, capfd) -
     assert "Traceback" not in done.err
 
 
+def test_a_path_with_an_escape_of_yaml_is_refused(folder, capfd) -> None:
+    r"""In double quotes, ``\0`` of YAML is a character that no path can have."""
+    (folder / "c.yaml").write_text(r'matrix: "data\0_raw.csv"')
+    done = run_here(["rank", "--config", "c.yaml"], capfd)
+    assert done.code == 2
+    assert "MATRIX: the path has a NUL character in it" in done.err
+
+
 def test_long_names_are_cut_in_messages(folder, capfd) -> None:
     rows = [f"s{i}\t{'ab'[i % 2]}\n" for i in range(200)]
     (folder / "long.tsv").write_text("sample\tclass\n" + "".join(rows))

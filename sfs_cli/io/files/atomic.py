@@ -127,12 +127,6 @@ def check_writable(path: Path, option: str, *, folder: bool = False) -> None:
     Neither the output nor the folders it is in need to exist. `option` names it in the message. A
     `folder` cannot be made in the place of a link that leads nowhere.
     """
-    if folder and path.is_symlink() and not path.exists():
-        raise InputError(
-            f"{path} is a link to {path.readlink()}, which does not exist",
-            where=path,
-            hint=f"make that folder, remove the link, or give another {option}",
-        )
     place = next(p for p in (path, *path.parents) if os.access(p, os.F_OK))
     error = None
     if place != path and not place.is_dir():
@@ -148,6 +142,12 @@ def check_writable(path: Path, option: str, *, folder: bool = False) -> None:
         error = OSError(errno.EACCES, "permission denied")
     if error is not None:
         raise unwritable(path, error, option)
+    if folder and path.is_symlink() and not path.exists():
+        raise InputError(
+            f"{path} is a link to {path.readlink()}, which does not exist",
+            where=path,
+            hint=f"make that folder, remove the link, or give another {option}",
+        )
 
 
 def _told(

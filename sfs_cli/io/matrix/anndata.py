@@ -196,17 +196,17 @@ def _comparing(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]
                 continue  # which samples a modality has
             if name in found:
                 found[f"{own}:{name}"] = found[name]
-            found[name] = partial(_of_modality, read, group, f"{path}, {part}/{name}", path)
+            found[name] = partial(_of_modality, read, group, part, name, path)
     return found
 
 
-def _of_modality(read: Callable[[], Any], group: Any, place: str, path: Path) -> Any:
+def _of_modality(read: Callable[[], Any], group: Any, part: str, name: str, path: Path) -> Any:
     """Return what compares the samples of a MuData, for those of one modality."""
     values, ids = read(), _read_element(group, "obs", path).index
     at = _read_element(group.file, "obs", path).index.get_indexer(ids)
     if hasattr(values, "tocsr"):
-        values = checked_csr(values, place)
-    return of_samples(values, at, both="obsp/" in place)
+        values = checked_csr(values, f"{path}, {part}/{name}")
+    return of_samples(values, at, both=part == "obsp")
 
 
 def _stored(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfs_cli.errors import InputError, counts_text, listed, nearest
+from sfs_cli.io.files.text import repeated
 from sfs_cli.io.matrix.base import Annotations, Axis, MatrixReader, RowBlock
 
 CELLS = "n_cells"
@@ -71,6 +72,10 @@ class Pseudobulk(MatrixReader):
         self.ids = [
             "_".join(map(str, each)) for each in zip(*(cells[n].iloc[first] for n in names))
         ]
+        if twice := repeated(self.ids):
+            what = f"two groups of cells would both be the sample {twice[0]!r}"
+            hint = "rename the values of these annotations, so that joined by _ they differ"
+            raise InputError(what, where=self.path, hint=hint, option="pseudobulk")
         own = [name for name in known if same[name]]
         facts = {
             "cells": len(codes),

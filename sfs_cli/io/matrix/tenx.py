@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from sfs_cli.errors import InputError, listed
+from sfs_cli.errors import COPY_AGAIN, InputError, listed
 from sfs_cli.io.files.names import decoded
 from sfs_cli.io.files.text import text_lines
 from sfs_cli.io.matrix.base import MatrixReader, ReadOptions, packed, read_errors, releasing
@@ -34,7 +34,12 @@ def open_tenx_mtx(path: Path, options: ReadOptions) -> MatrixReader:
     matrix = _present(path, "", ("matrix.mtx",)) if path.is_dir() else path
     prefix = matrix.name.partition("matrix.mtx")[0] if "matrix.mtx" in matrix.name else ""
     # older files lack the feature types, or hold ids alone; some lines lack the symbol
-    lines = _table(_present(matrix.parent, prefix, _FEATURES), 3)
+    lines = _table(named := _present(matrix.parent, prefix, _FEATURES), 3)
+    if lines[1:] and min(lines, key=len) is lines[-1]:  # of shortest lines it is the first
+        what = "the last line has fewer fields than all others"
+        raise InputError(
+            what, where=named, hint=f"complete it, if it was added by hand; else {COPY_AGAIN}"
+        )
     fields = [*map(list, zip_longest(*lines, fillvalue="")), [], [], []]
     features, notes = _name_features(*fields[:3])
     barcodes = [line[0] for line in _table(_present(matrix.parent, prefix, _BARCODES), 1)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfs_cli.errors import InputError, unwritable
-from sfs_cli.io.files.atomic import output_folder, replacing
+from sfs_cli.io.files.atomic import check_writable, output_folder, replacing
 
 
 class BreakError(Exception):
@@ -86,6 +86,16 @@ def test_a_failed_replacement_leaves_the_old_and_nothing_else(tmp_path, kind):
     with pytest.raises(BreakError), replacing(target) as partial:
         write_and_break(partial, inner="new" if kind == "folder" else "")
     assert everything(tmp_path) == before
+
+
+def test_a_folder_without_permission_is_told_before_a_link_in_it(tmp_path, monkeypatch):
+    """What the link leads to could not be told, nor the link be removed."""
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(InputError, match="is a link to nowhere"):
+        check_writable(tmp_path / "link", "--out", folder=True)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.F_OK and path == tmp_path)
+    with pytest.raises(InputError, match="permission denied"):
+        check_writable(tmp_path / "link", "--out", folder=True)
 
 
 def test_a_full_disk_is_said_to_be_full(tmp_path):

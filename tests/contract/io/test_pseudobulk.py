@@ -101,6 +101,13 @@ def test_annotations_that_are_the_same_in_a_group_stay(cells, tmp_path):
         (lambda a: None, {"pseudobulk": "donors"}, "no annotation 'donors'"),
         (lambda a: None, {"min_cells": 1000}, "no group of cells"),
         (lambda a: None, {"labels": "obs:umi"}, "no annotation 'umi'"),
+        (
+            lambda a: setattr(
+                a, "obs", a.obs.assign(donor=["a_b", "a"] * 150, cluster=["c", "b_c"] * 150)
+            ),
+            {},
+            "two groups of cells would both be the sample 'a_b_c'",
+        ),
     ],
 )
 def test_what_cannot_be_added_up_is_refused(cells, tmp_path, change, options, message):

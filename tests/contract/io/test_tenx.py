@@ -181,6 +181,12 @@ def test_complex_numbers_and_other_text_are_refused(tmp_path, counts, banner):
 
 def test_missing_and_unfitting_names_are_refused(tmp_path, counts):
     write(tmp_path, counts)
+    lines = (tmp_path / "features.tsv").read_text()
+    for cut in (lines.rpartition("\t")[0], lines.rpartition("\tGENE")[0]):
+        (tmp_path / "features.tsv").write_text(cut)
+        with pytest.raises(InputError, match="the last line has fewer fields"):
+            read(tmp_path)
+    (tmp_path / "features.tsv").write_text(lines)
     (tmp_path / "barcodes.tsv").write_text("one\ntwo\n")
     with pytest.raises(InputError, match=r"45 x 60, but .* 2 samples and 60 features"):
         read(tmp_path)
