@@ -1,14 +1,16 @@
 """Nearest neighbors of every sample, and the sparse graphs that are made of them.
 
 Of few samples they are found among all distances, of more in the values, or the principal
-components, that are held in memory: by scikit-learn, or by pynndescent's approximate search.
+components, that are held in memory: exactly by scikit-learn, or approximately in lists of samples
+around centers.
 """
 
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from sfs_cli.compute.engine import Engine
 from sfs_cli.compute.limits import EPS, LIMITS, Limits
 from sfs_cli.compute.matrix import DOUBLE, Arrays, BlockLike, NonZeros, Span
 from sfs_cli.compute.memory import check_memory
-from sfs_cli.errors import InputError, need_extra
+from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import (
     NOISE_UNITS,
     SELF_TUNING_NEIGHBOR,
@@ -37,16 +39,20 @@ from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GraphOptions, parse_bandwid
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-SEARCH_WIDTH = 3
-"""Factor on k for the descent: for k alone it misses a third of the neighbors in 50 dimensions,
-for 3 k about 2 %."""
+PROBES = 40
+"""Lists that a sample is compared with: of 15 neighbors in 50 components they hold 99.6 % in
+70,000 cells simulated from real ones, and 98 % in 200,000 without clusters."""
+PROBES_OF_NEIGHBORS = 4
+"""How many times the lists that k samples fill are added, for many neighbors."""
+SAMPLES_OF_CENTER = 30
+"""Samples of each center that k-means sees."""
 TIES = 10
 """Candidates of the exact search beyond k. Where more samples than these may be as far as the k-th
 neighbor, all distances of the sample are looked at."""
-DESCENT_COPIES = 3
-"""Copies of the values, in float32, that the descent holds."""
-CANDIDATE_BYTES = 24
-"""Bytes that a search holds for each candidate of each sample, as measured for the descent."""
+COPIES = 2
+"""Copies of the values, in float32, that the approximate search holds."""
+NEIGHBOR_BYTES, SAMPLE_BYTES = 72, 240
+"""Bytes that a search holds for each neighbor of each sample, and for each sample beside them."""
 IDENTICAL = "identical samples"
 IN_MEMORY = "all values, to be searched in memory"
 GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or file:PATH)"
@@ -98,8 +104,8 @@ def find_neighbors(options: GraphOptions, samples: Samples, *, weighted: bool) -
         bandwidth = samples.bandwidth(options, d2) if weighted else None
         return Neighbors(indices, near, bandwidth, facts)
     indices, d2, pairs = _search(samples, k)
-    if searches_approximately(n, limits):
-        facts["search"] = "approximate (pynndescent)"
+    if n > limits.approximate_above:
+        facts["search"] = "approximate (inverted file)"
     if not weighted:
         return Neighbors(indices[:, :k], d2[:, :k], None, facts)
     rule = parse_bandwidth(options.bandwidth or "median")
@@ -128,20 +134,10 @@ def search_memory(options: GraphOptions, n: int, m: int) -> GraphMemory:
     return GraphMemory(held=search_bytes(n, m, options.neighbors or DEFAULT_NEIGHBORS))
 
 
-def searches_approximately(n: int, limits: Limits = LIMITS) -> bool:
-    """Return whether the neighbors of so many samples are searched approximately."""
-    return n > limits.approximate_above and is_descent_installed()
-
-
-def is_descent_installed() -> bool:
-    """Return whether pynndescent is installed, which searches approximately."""
-    return find_spec("pynndescent") is not None
-
-
 def search_bytes(n: int, width: int, k: int, limits: Limits = LIMITS) -> int:
     """Return the bytes that a search of k neighbors in `width` dimensions needs."""
-    copies = 8 + 4 * DESCENT_COPIES * searches_approximately(n, limits)
-    return n * (copies * width + CANDIDATE_BYTES * (SEARCH_WIDTH * k + TIES))
+    copies = 8 + 4 * COPIES * (n > limits.approximate_above)
+    return n * (copies * width + NEIGHBOR_BYTES * k + SAMPLE_BYTES)
 
 
 def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -153,22 +149,17 @@ def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     what = f"a search of the neighbors of {n:,} samples x {m:,} features needs"
     hint = f"raise --memory, search among principal components (components=50), or {GIVE_A_GRAPH}"
     check_memory(what, search_bytes(n, m, k, run.limits), run.memory, hint)
-    approximately = searches_approximately(n, run.limits)
-    if n > run.limits.approximate_above and not approximately:
-        run.log.warn(
-            "an exact search of the neighbors of so many samples takes long; "
-            "pip install 'sfs-cli[singlecell]' for a fast approximate one"
-        )
     engine, wanted = run.engine.at(IN_MEMORY), max(k, SELF_TUNING_NEIGHBOR)
+    threads = engine.executor.workers
 
     def search() -> Arrays:
         values = _held(engine)
-        if approximately:
-            indices, d2 = approximate_neighbors(values, wanted, run.seed)
+        if n > run.limits.approximate_above:
+            found = approximate_neighbors(values, wanted, run.seed, threads)
         else:
-            indices, d2 = exact_neighbors(values, wanted, engine.executor.workers)
+            found = exact_neighbors(values, wanted, threads)
         pairs = pair_distances(values, *random_pairs(n, run.seed))
-        return {"indices": indices, "d2": d2, "pairs": pairs}
+        return {"indices": found[0], "d2": found[1], "pairs": pairs}
 
     found = engine.whole(search)
     return found["indices"], found["d2"], found["pairs"]
@@ -351,29 +342,60 @@ def _first_of_ties(
     return smallest_in_rows(beyond, k)[0]
 
 
-def approximate_neighbors(values: np.ndarray, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find nearly all of the k nearest samples of each, (n, m), by nearest-neighbor descent.
+def approximate_neighbors(
+    values: np.ndarray, k: int, seed: int, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find nearly all of the k nearest samples of each, (n, m), in an inverted file.
 
-    The same seed gives the same neighbors: the search runs on one thread, because its result
-    depends on their number. They are returned as by `measured`.
+    Samples are put into the lists of the nearest of sqrt(n) centers, of k-means on some of them,
+    and each is compared with the samples of the lists of its `PROBES` nearest centers (Jegou et
+    al., Product quantization for nearest neighbor search, 2011, Section IV, without the
+    quantization). The same seed gives the same neighbors, with any number of threads. They are
+    returned as by `measured`.
 
     Raises
     ------
     InputError
-        When the search found fewer than k.
-    MissingExtraError
-        When pynndescent is not installed.
+        When the lists of a sample hold fewer than k others.
     """
-    what = "the approximate search of neighbors needs pynndescent"
-    need_extra("pynndescent", "singlecell", what)
-    from pynndescent import NNDescent
+    n, m = values.shape
+    X = np.empty((n, m), dtype=np.float32)
+    largest = max(values.max(), -values.min()) or 1  # of which a square would overflow float32
+    np.divide(values, largest, out=X, casting="same_kind")
+    centers = _centers(X, seed)
+    count = len(centers)
+    probes = min(count, PROBES + PROBES_OF_NEIGHBORS * k * count // n)
+    nearest = np.empty((n, probes), dtype=np.int32)
+    squares, step = np.vecdot(centers, centers), max(1, PANEL_VALUES // count)
+    for low in range(0, n, step):
+        away = squares - 2 * (X[low : low + step] @ centers.T)
+        nearest[low : low + step] = smallest_in_rows(away, probes)[0]
+    lists = _members(nearest[:, 0], count)
+    # of each sample the best so far, ordered: bits of the squared distance, then the index
+    best = np.full((n, k + 1), np.iinfo(np.int64).max)
 
-    width = min(len(values), SEARCH_WIDTH * k + 1)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Failed to correctly find")  # refused below
-        index = NNDescent(values, n_neighbors=width, random_state=seed, n_jobs=1)
-    found = index.neighbor_graph[0]
-    lost = np.flatnonzero((found[:, : k + 1] < 0).any(axis=1))
+    def compare(rows: np.ndarray, at: int) -> None:
+        # around their center, where inner products lose the fewest digits
+        members = X[lists[at]] - centers[at]
+        step = max(1, PANEL_VALUES // max(len(members), m))
+        for low in range(0, len(rows) if len(members) else 0, step):
+            own = rows[low : low + step]
+            ours = X[own] - centers[at]
+            d2 = ours @ members.T
+            d2 *= -2
+            d2 += np.vecdot(ours, ours)[:, None] + np.vecdot(members, members)
+            bits = np.maximum(d2, 0, out=d2).view(np.int32)  # ordered as the distances are
+            nearer = bits.min(axis=1) <= best[own, -1] >> 32
+            own = own[nearer]
+            found = (bits[nearer].astype(np.int64) << 32) + lists[at]
+            both = np.hstack([best[own], found])
+            both.partition(k, axis=1)
+            best[own] = np.sort(both[:, : k + 1], axis=1)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for probe in range(probes):  # a sample is in one task of each, and its first lists are best
+            list(pool.map(compare, _members(nearest[:, probe], count), range(count)))
+    lost = np.flatnonzero(best[:, -1] == np.iinfo(np.int64).max)
     if lost.size:
         raise InputError(
             f"the approximate search found fewer than {k} neighbors for {lost.size:,} samples",
@@ -381,7 +403,29 @@ def approximate_neighbors(values: np.ndarray, k: int, seed: int) -> tuple[np.nda
             hint="use fewer neighbors=",
             option="neighbors",
         )
-    return measured(values, found[:, : k + 1], k)
+    return measured(values, best & 0xFFFFFFFF, k)
+
+
+def _centers(X: np.ndarray, seed: int) -> np.ndarray:
+    """Return sqrt(n) centers of samples, (n, m), by k-means of some of them."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    count = isqrt(len(X))
+    size = min(len(X), SAMPLES_OF_CENTER * count)
+    some = np.sort(np.random.default_rng(seed).choice(len(X), size, replace=False))
+    means = KMeans(count, init="random", n_init=1, max_iter=10, random_state=seed)
+    # threads of k-means would add up in another order
+    with threadpool_limits(1, "openmp"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than centers
+        return means.fit(X[some]).cluster_centers_
+
+
+def _members(labels: np.ndarray, count: int) -> list[np.ndarray]:
+    """Return the indices that have each label, of `count` labels."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.searchsorted(labels[order], np.arange(1, count)))
 
 
 def measured(values: np.ndarray, found: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

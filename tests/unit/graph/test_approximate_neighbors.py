@@ -1,4 +1,4 @@
-"""Approximate neighbors of pynndescent, which is compiled first: nearly the exact ones."""
+"""Approximate neighbors, of lists around centers: nearly the exact ones."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from sfs_cli.compute.limits import Limits
+from sfs_cli.errors import InputError
+from sfs_cli.graph import neighbors
+from sfs_cli.graph.distances import squared_distances
 from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import approximate_neighbors, nearest_in_panel
 from tests.unit.graph.test_reduction import counts, request_of
 from tests.unit.graph.test_search import APPROXIMATE, RULES, asked, samples
-
-pytest.importorskip("pynndescent", reason="the extra singlecell is not installed")
-pytestmark = pytest.mark.xdist_group("pynndescent")  # one worker compiles it
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_an_approximate_search_finds_nearly_all(rule):
     request = asked(samples(800), bandwidth=rule, neighbors=8)
     found, exact = request.under(**APPROXIMATE).find(), request.find()
-    assert found.facts["search"] == "approximate (pynndescent)"
+    assert found.facts["search"] == "approximate (inverted file)"
     common = [len(set(a) & set(b)) for a, b in zip(found.indices, exact.indices)]
     assert np.mean(common) / 8 > 0.95
     np.testing.assert_allclose(found.bandwidth, exact.bandwidth, rtol=0.05)
@@ -27,24 +27,39 @@ def test_an_approximate_search_finds_nearly_all(rule):
     np.testing.assert_array_equal(again.find().indices, found.indices)
 
 
-def test_approximate_neighbors_are_nearly_the_exact_ones() -> None:
+@pytest.mark.parametrize("scale", [1, 1e-60, 1e60])
+def test_approximate_neighbors_are_nearly_the_exact_ones(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbors, "PROBES", 25)
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 8)) * (rng.random((400, 8)) < 0.7)
-    d2 = np.array([[np.sum((a - b) ** 2) for b in X] for a in X])
+    X = rng.normal(size=(3000, 8)) * (rng.random((3000, 8)) < 0.7)  # 54 lists
+    d2 = squared_distances(X @ X.T)
     exact, _ = nearest_in_panel(d2, 0, 5)
-    indices, near = approximate_neighbors(X, 5, seed=1)
-    again, near_again = approximate_neighbors(X, 5, seed=1)
+    indices, near = approximate_neighbors(scale * X, 5, seed=1, threads=1)
+    again, near_again = approximate_neighbors(scale * X, 5, seed=1, threads=4)
     np.testing.assert_array_equal(indices, again)
     np.testing.assert_array_equal(near, near_again)
-    np.testing.assert_allclose(near, np.take_along_axis(d2, indices, axis=1), rtol=1e-12)
-    assert not np.any(indices == np.arange(400)[:, None])
-    assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(indices, exact)]) > 0.98
+    expected = np.take_along_axis(d2, indices, axis=1)
+    np.testing.assert_allclose(near / scale**2, expected, rtol=1e-9)
+    assert np.all(np.diff(near, axis=1) >= 0)
+    assert not np.any(indices == np.arange(3000)[:, None])
+    assert 0.98 < np.mean([len(set(a) & set(b)) / 5 for a, b in zip(indices, exact)]) < 1
+
+
+def test_lists_of_too_few_samples_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbors, "PROBES", 1)
+    monkeypatch.setattr(neighbors, "PROBES_OF_NEIGHBORS", 0)
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    with pytest.raises(InputError, match=r"fewer than 60 neighbors for \d+ samples") as caught:
+        approximate_neighbors(X, 60, seed=0, threads=1)
+    assert caught.value.options == ("neighbors",)
 
 
 def test_approximate_neighbors_of_identical_samples_leave_out_the_sample() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4, 3))[rng.integers(4, size=120)]
-    indices, near = approximate_neighbors(X, 10, seed=0)
+    indices, near = approximate_neighbors(X, 10, seed=0, threads=2)
     np.testing.assert_array_equal(near, 0.0)
     assert np.all(np.diff(indices, axis=1) > 0)
     assert not np.any(indices == np.arange(120)[:, None])
@@ -56,7 +71,7 @@ def test_an_approximate_search_is_among_the_components():
     exact = sample_graph(*request_of(X, **asked)).similarity.matrix
     asked["limits"] = Limits(dense_distances=2, approximate_above=100)
     graph = sample_graph(*request_of(X, **asked))
-    assert graph.facts["search"] == "approximate (pynndescent)"
+    assert graph.facts["search"] == "approximate (inverted file)"
     assert graph.facts["components"] == 5
     common = ((graph.similarity.matrix > 0).multiply(exact > 0)).sum()
     assert common / exact.nnz > 0.97
