@@ -33,7 +33,7 @@ from sfs_cli.graph.distances import (
     positive_widths,
     random_pairs,
 )
-from sfs_cli.graph.similarity import PANEL_VALUES, SparseSimilarity, name_samples
+from sfs_cli.graph.similarity import PANEL_VALUES, SparseSimilarity
 from sfs_cli.options.graph import DEFAULT_NEIGHBORS, GraphOptions, parse_bandwidth
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ TIES = 10
 """Candidates of the exact search beyond k. Where more samples than these may be as far as the k-th
 neighbor, all distances of the sample are looked at."""
 COPIES = 2
-"""Copies of the values, in float32, that the approximate search holds."""
+"""Copies of the values, in float32, that the approximate search holds at most."""
 NEIGHBOR_BYTES, SAMPLE_BYTES = 72, 240
 """Bytes that a search holds for each neighbor of each sample, and for each sample beside them."""
 IDENTICAL = "identical samples"
@@ -150,7 +150,7 @@ def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     hint = f"raise --memory, search among principal components (components=50), or {GIVE_A_GRAPH}"
     check_memory(what, search_bytes(n, m, k, run.limits), run.memory, hint)
     engine, wanted = run.engine.at(IN_MEMORY), max(k, SELF_TUNING_NEIGHBOR)
-    threads = engine.executor.workers
+    threads = engine.executor.nearby.workers  # the values are held here
 
     def search() -> Arrays:
         values = _held(engine)
@@ -317,12 +317,23 @@ def exact_neighbors(values: np.ndarray, k: int, threads: int) -> tuple[np.ndarra
     # which of many ties are found depends on rounding, and on the number of threads
     tied = np.flatnonzero((farthest <= kth + noise) & (width < len(values)))
     indices, d2 = indices[:, :k].copy(), d2[:, :k].copy()
-    step = max(1, PANEL_VALUES // len(values))
-    for low in range(0, len(tied), step):
-        rows = tied[low : low + step]
-        others = _first_of_ties(values, sizes, rows, kth[rows], k)
-        indices[rows], d2[rows] = _ordered(values, rows, others, k)
+    _look_at_all(values, tied, kth[tied], indices, d2)
     return indices, d2
+
+
+def _look_at_all(
+    values: np.ndarray, rows: np.ndarray, kth: np.ndarray, indices: np.ndarray, d2: np.ndarray
+) -> None:
+    """Put the nearest of all samples, (n, m), into p rows of `indices` and `d2`, both (n, k).
+
+    `kth` (p,) is the squared distance, where it is known, as far as which samples come by index.
+    """
+    sizes, k = np.vecdot(values, values), indices.shape[1]
+    step = max(1, PANEL_VALUES // len(values))
+    for low in range(0, len(rows), step):
+        some = rows[low : low + step]
+        others = _first_of_ties(values, sizes, some, kth[low : low + step], k)
+        indices[some], d2[some] = _ordered(values, some, others, k)
 
 
 def _first_of_ties(
@@ -350,40 +361,39 @@ def approximate_neighbors(
     Samples are put into the lists of the nearest of sqrt(n) centers, of k-means on some of them,
     and each is compared with the samples of the lists of its `PROBES` nearest centers (Jegou et
     al., Product quantization for nearest neighbor search, 2011, Section IV, without the
-    quantization). The same seed gives the same neighbors, with any number of threads. They are
-    returned as by `measured`.
-
-    Raises
-    ------
-    InputError
-        When the lists of a sample hold fewer than k others.
+    quantization). All samples are compared where those lists hold fewer than k others. The same
+    seed gives the same neighbors, with any number of threads. They are returned as by `measured`.
     """
     n, m = values.shape
-    X = np.empty((n, m), dtype=np.float32)
     largest = max(values.max(), -values.min()) or 1  # of which a square would overflow float32
-    np.divide(values, largest, out=X, casting="same_kind")
-    centers = _centers(X, seed)
+    centers = _centers(values, largest, seed)
     count = len(centers)
     probes = min(count, PROBES + PROBES_OF_NEIGHBORS * k * count // n)
     nearest = np.empty((n, probes), dtype=np.int32)
-    squares, step = np.vecdot(centers, centers), max(1, PANEL_VALUES // count)
+    squares, step = np.vecdot(centers, centers), max(1, PANEL_VALUES // max(count, m))
     for low in range(0, n, step):
-        away = squares - 2 * (X[low : low + step] @ centers.T)
+        away = squares - 2 * (values[low : low + step] / largest @ centers.T)
         nearest[low : low + step] = smallest_in_rows(away, probes)[0]
     lists = _members(nearest[:, 0], count)
     # of each sample the best so far, ordered: bits of the squared distance, then the index
     best = np.full((n, k + 1), np.iinfo(np.int64).max)
 
+    def around(rows: np.ndarray, at: int) -> np.ndarray:
+        """Return samples about their center: there float32 loses the fewest digits."""
+        near = values[rows]
+        near /= largest
+        near -= centers[at]
+        return near.astype(np.float32)
+
     def compare(rows: np.ndarray, at: int) -> None:
-        # around their center, where inner products lose the fewest digits
-        members = X[lists[at]] - centers[at]
-        step = max(1, PANEL_VALUES // max(len(members), m))
+        members = around(lists[at], at)
+        squares, step = np.vecdot(members, members), max(1, PANEL_VALUES // max(len(members), m))
         for low in range(0, len(rows) if len(members) else 0, step):
             own = rows[low : low + step]
-            ours = X[own] - centers[at]
+            ours = around(own, at)
             d2 = ours @ members.T
             d2 *= -2
-            d2 += np.vecdot(ours, ours)[:, None] + np.vecdot(members, members)
+            d2 += np.vecdot(ours, ours)[:, None] + squares
             bits = np.maximum(d2, 0, out=d2).view(np.int32)  # ordered as the distances are
             nearer = bits.min(axis=1) <= best[own, -1] >> 32
             own = own[nearer]
@@ -395,31 +405,27 @@ def approximate_neighbors(
     with ThreadPoolExecutor(threads) as pool:
         for probe in range(probes):  # a sample is in one task of each, and its first lists are best
             list(pool.map(compare, _members(nearest[:, probe], count), range(count)))
-    lost = np.flatnonzero(best[:, -1] == np.iinfo(np.int64).max)
-    if lost.size:
-        raise InputError(
-            f"the approximate search found fewer than {k} neighbors for {lost.size:,} samples",
-            where=name_samples(lost),
-            hint="use fewer neighbors=",
-            option="neighbors",
-        )
-    return measured(values, best & 0xFFFFFFFF, k)
+    few = np.flatnonzero(best[:, -1] == np.iinfo(np.int64).max)
+    best[few] = np.arange(k + 1)  # any, which the nearest replace
+    indices, d2 = measured(values, best & 0xFFFFFFFF, k)
+    _look_at_all(values, few, np.zeros(len(few)), indices, d2)
+    return indices, d2
 
 
-def _centers(X: np.ndarray, seed: int) -> np.ndarray:
-    """Return sqrt(n) centers of samples, (n, m), by k-means of some of them."""
+def _centers(values: np.ndarray, largest: float, seed: int) -> np.ndarray:
+    """Return sqrt(n) centers of samples, (n, m), over `largest`, by k-means of some of them."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    count = isqrt(len(X))
-    size = min(len(X), SAMPLES_OF_CENTER * count)
-    some = np.sort(np.random.default_rng(seed).choice(len(X), size, replace=False))
+    n, count = len(values), isqrt(len(values))
+    size = min(n, SAMPLES_OF_CENTER * count)
+    some = np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
     means = KMeans(count, init="random", n_init=1, max_iter=10, random_state=seed)
     # threads of k-means would add up in another order
     with threadpool_limits(1, "openmp"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct samples than centers
-        return means.fit(X[some]).cluster_centers_
+        return means.fit(values[some] / largest).cluster_centers_
 
 
 def _members(labels: np.ndarray, count: int) -> list[np.ndarray]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfs_cli.compute.engine import ThreadExecutor
 from sfs_cli.compute.limits import Limits
-from sfs_cli.errors import InputError
 from sfs_cli.graph import neighbors
 from sfs_cli.graph.distances import squared_distances
 from sfs_cli.graph.kinds import sample_graph
-from sfs_cli.graph.neighbors import approximate_neighbors, nearest_in_panel
+from sfs_cli.graph.neighbors import approximate_neighbors, exact_neighbors, nearest_in_panel
 from tests.unit.graph.test_reduction import counts, request_of
 from tests.unit.graph.test_search import APPROXIMATE, RULES, asked, samples
 
@@ -47,13 +47,39 @@ def test_approximate_neighbors_are_nearly_the_exact_ones(
     assert 0.98 < np.mean([len(set(a) & set(b)) / 5 for a, b in zip(indices, exact)]) < 1
 
 
-def test_lists_of_too_few_samples_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_of_too_few_samples_give_way_to_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbors, "PROBES", 1)
     monkeypatch.setattr(neighbors, "PROBES_OF_NEIGHBORS", 0)
     X = np.random.default_rng(0).normal(size=(400, 3))
-    with pytest.raises(InputError, match=r"fewer than 60 neighbors for \d+ samples") as caught:
-        approximate_neighbors(X, 60, seed=0, threads=1)
-    assert caught.value.options == ("neighbors",)
+    exact = exact_neighbors(X, 60, threads=1)
+    found = approximate_neighbors(X, 60, seed=0, threads=1)
+    few = np.flatnonzero((found[0] == exact[0]).all(axis=1))
+    assert 0 in few  # of the first samples, others are put in before the nearest are known
+    assert len(few) > 300
+    np.testing.assert_array_equal(found[1][few], exact[1][few])
+
+
+def test_groups_that_are_far_from_each_other_keep_their_neighbors() -> None:
+    X = np.random.default_rng(0).normal(size=(2000, 4))
+    X[1000:] += 1e6
+    exact, _ = exact_neighbors(X, 5, threads=1)
+    indices, _ = approximate_neighbors(X, 5, seed=0, threads=1)
+    assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(indices, exact)]) > 0.99
+
+
+def test_a_search_on_a_cluster_takes_the_threads_of_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken = []
+
+    def search(values: np.ndarray, k: int, _seed: int, threads: int) -> object:
+        taken.append(threads)
+        return exact_neighbors(values, k, threads)
+
+    monkeypatch.setattr(neighbors, "approximate_neighbors", search)
+    monkeypatch.setattr(ThreadExecutor, "nearby", property(lambda _: ThreadExecutor(2)))
+    asked(samples(150), threads=400).under(**APPROXIMATE).find()
+    assert taken == [2]
 
 
 def test_approximate_neighbors_of_identical_samples_leave_out_the_sample() -> None:
