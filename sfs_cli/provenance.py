@@ -105,7 +105,7 @@ def versions() -> dict[str, str]:
 
     found = {"sfs": version("sfs-cli"), "python": platform.python_version()}
     libraries = ("numpy", "scipy", "pandas", "anndata", "h5py", "pyarrow", "matplotlib")
-    for name in (*libraries, "scikit-learn", "numba", "pynndescent"):
+    for name in (*libraries, "scikit-learn"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -120,7 +120,7 @@ def deciding_versions() -> dict[str, str]:
     versions. Of Python the first two numbers count: 3.12 adds up floats in another way than 3.11.
     """
     found = versions()
-    names = ("sfs", "numpy", "scipy", "scikit-learn", "numba", "pynndescent")
+    names = ("sfs", "numpy", "scipy", "scikit-learn")
     known = {name: found.get(name, "not installed") for name in names}
     return known | {"python": found["python"].rpartition(".")[0]}
 

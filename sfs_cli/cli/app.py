@@ -151,8 +151,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for name in BLAS_VARIABLES:  # blocks run in parallel, each on one thread
         os.environ[name] = "1"
     words = sys.argv[1:] if arguments is None else arguments
-    from sfs_cli.workflow.caches import compiled_code_kept
-
     stops: list[tuple[float, int]] = []  # when the process was asked to stop, by which signal
 
     def stop(number: int, _frame: FrameType | None) -> None:
@@ -178,8 +176,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     context: dict[str, Messages] = {}
     try:
         _refuse_empty(words)
-        with compiled_code_kept():
-            code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
+        code = int(app(arguments, prog_name="sfs", standalone_mode=False, obj=context) or 0)
         return code if not stops else _interrupted(stops[-1][1])
     except click.exceptions.Exit as ended:
         return ended.exit_code

@@ -23,8 +23,8 @@ class Limits:
         Samples up to which all distances are held at once; above it neighbors are searched in the
         values, and a median distance is that of random pairs.
     approximate_above : int
-        Samples above which neighbors are searched approximately (if pynndescent is installed), and
-        among principal components by default.
+        Samples above which neighbors are searched approximately, and among principal components by
+        default.
     exact_samples, exact_features : int
         Samples or features up to which principal components come from an eigendecomposition of
         their inner products; with more of both from a randomized search.

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
-from sfs_cli.errors import InputError, MissingExtraError
+from sfs_cli.errors import InputError
 from sfs_cli.graph.distances import median_bandwidth, self_tuning_bandwidths, squared_distances
 from sfs_cli.graph.neighbors import (
-    approximate_neighbors,
     knn_lengths,
     knn_similarity,
     nearest_in_panel,
@@ -123,10 +120,3 @@ def test_lengths_are_the_distances_of_knn_edges(random: Data) -> None:
     np.testing.assert_array_equal(edges, similarities.knn(X, 10, "binary") > 0)
     expected = np.where(edges, similarities.distances(X), 0.0)
     np.testing.assert_allclose(lengths.toarray(), expected, rtol=1e-9)
-
-
-def test_missing_pynndescent_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pynndescent", None)
-    with pytest.raises(MissingExtraError, match="pynndescent") as caught:
-        approximate_neighbors(np.zeros((5, 2)), 2, seed=0)
-    assert "singlecell" in str(caught.value)

@@ -9,7 +9,6 @@ import pytest
 
 from sfs_cli.compute.limits import Limits
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.graph import neighbors
 from sfs_cli.graph.distances import Samples
 from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import find_neighbors
@@ -186,7 +185,6 @@ def test_features_that_vary_alike_are_not_chosen_from():
 
 
 def test_many_samples_have_components_by_default(monkeypatch):
-    monkeypatch.setattr(neighbors, "is_descent_installed", lambda: False)
     many = Limits(approximate_above=100)
     notes = []
     options, run = request_of(counts(n=101), limits=many)

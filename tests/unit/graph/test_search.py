@@ -10,7 +10,7 @@ import pytest
 from sfs_cli.compute.context import RunContext
 from sfs_cli.compute.limits import Limits
 from sfs_cli.errors import InputError, OutOfMemoryError
-from sfs_cli.graph import distances, kinds, neighbors
+from sfs_cli.graph import distances, kinds
 from sfs_cli.graph.distances import Samples, median_bandwidth, squared_distances
 from sfs_cli.graph.kinds import sample_graph
 from sfs_cli.graph.neighbors import find_neighbors, first_identical
@@ -184,15 +184,6 @@ def test_more_neighbors_than_samples_are_refused():
 APPROXIMATE = {"dense_distances": 2, "approximate_above": 100}
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_a_search_needs_room_for_the_matrix(installed, monkeypatch):
-    monkeypatch.setattr(neighbors, "is_descent_installed", lambda: installed)
+def test_a_search_needs_room_for_the_matrix():
     with pytest.raises(OutOfMemoryError, match=r"neighbors of 300 samples x 40 features"):
         asked(samples(300), memory=100_000).under(**APPROXIMATE).find()
-
-
-def test_without_the_extra_the_search_is_exact_and_says_how_to_be_faster(monkeypatch):
-    monkeypatch.setattr(neighbors, "is_descent_installed", lambda: False)
-    request = asked(samples(150)).under(**APPROXIMATE)
-    assert request.find().facts["search"] == "exact"
-    assert "sfs-cli[singlecell]" in request.run.log.warnings[0]
