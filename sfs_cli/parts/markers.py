@@ -71,8 +71,9 @@ def find_markers(run: Run, found: RankResult, tests: MarkerTests) -> None:
     by_name = {name: numbers[name] for name in header(TABLE)[3:]}
     if np.isnan(changes).all():
         why = (
-            "neither --transform nor uns['log1p'] says that the values are logarithms (counts: "
-            "--transform median,log1p; logarithms to base 2: --transform is-log2)"
+            "neither --transform nor uns['log1p'] (of X or raw.X, but not of counts) says that the "
+            "values are logarithms (counts: --transform median,log1p; logarithms to base 2: "
+            "--transform is-log2)"
         )
         if "raw" in run.opened.facts.get("matrices", ()) and min(mean.min(), rest.min()) < 0:
             why = "values are below zero, as scaled ones; give --layer raw.X"
