@@ -25,7 +25,6 @@ from sfs_cli.options.report import ReportConfig
 from sfs_cli.options.select import SelectConfig
 from sfs_cli.options.source import KINDS, SOURCE_OPTIONS
 
-_ANY_KIND = "|".join(KINDS)
 _OF_SOURCES = (
     "Written as `,OPTION=VALUE` after the path of `--source`, and as keys of a mapping in a file. "
     "The weight alone is written as `@WEIGHT` right after the path; its key in a file is `weight`."

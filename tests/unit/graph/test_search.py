@@ -33,9 +33,6 @@ class Asked:
     def under(self, **limits):
         return replace(self, run=replace(self.run, limits=Limits(**limits)))
 
-    def with_memory(self, memory):
-        return replace(self, run=replace(self.run, memory=memory))
-
 
 def asked(X, *, threads=2, memory=PLENTY, seed=0, **options):
     run = make_run(X, threads=threads, memory=memory, seed=seed, block_size=17)
