@@ -19,6 +19,7 @@ from sfs_cli.compute.limits import EPS
 from sfs_cli.compute.matrix import InDtypes
 from sfs_cli.errors import InputError, NotConvergedError, Options
 from sfs_cli.graph.laplacian import NormalizedLaplacian
+from sfs_cli.graph.similarity import connected_components, null_vectors
 
 DIRECT_LIMIT = 1000
 """Up to this many samples a direct solver is used, above it Lanczos iterations."""
@@ -91,11 +92,15 @@ def _leading_by_lanczos(laplacian: NormalizedLaplacian, k: int) -> tuple[np.ndar
     """Find the k largest eigenpairs of the smoothing operator on the complement of xi_1.
 
     Iterations from one start may find a single vector of a multiple eigenvalue, and a graph of c
-    connected components has c zeros. So the complement of the vectors found is searched again,
-    until a rough search sees no larger eigenvalue in it.
+    connected components has c zeros. Their vectors are known. The complement of the vectors found
+    is searched again, until a rough search sees no larger eigenvalue in it.
     """
     n = laplacian.n
-    mu, found = np.zeros(1), laplacian.trivial[:, None]
+    null = null_vectors(connected_components(laplacian.similarity), laplacian.root)
+    zeros = min(null.shape[1] - 1, k)
+    found = np.linalg.qr(np.column_stack([laplacian.trivial, null[:, :zeros].toarray()]))[0]
+    found[:, 0] = laplacian.trivial
+    mu = np.repeat([0.0, 1.0], [1, zeros])
 
     def multiply(v: np.ndarray) -> np.ndarray:
         # what has been found moves to -4, far below the rest of the spectrum
@@ -108,7 +113,7 @@ def _leading_by_lanczos(laplacian: NormalizedLaplacian, k: int) -> tuple[np.ndar
         more, vectors = lanczos(multiply, n, count, hint=FEWER_CLUSTERS, ncv=ncv, tol=tol)
         return more - 1, vectors
 
-    more, vectors = search(k, 1e-13)
+    more, vectors = search(max(k - zeros, 1), 1e-13)
     while True:
         mu, found = np.concatenate([mu, more]), np.column_stack([found, vectors])
         best = 1 + np.argsort(-mu[1:], kind="stable")[:k]

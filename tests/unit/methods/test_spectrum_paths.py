@@ -191,3 +191,12 @@ def test_signs_of_eigenvectors_do_not_depend_on_the_solver() -> None:
     vectors = np.linalg.qr(X[:9, :3])[0]
     flipped = vectors * [1, -1, -1]
     np.testing.assert_array_equal(spectrum.fix_signs(vectors), spectrum.fix_signs(flipped))
+
+
+def test_lanczos_finds_every_zero_of_pieces_whose_other_eigenvalues_are_near_0() -> None:
+    sizes = [190, 194, 198, 202, 206, 210]
+    paths = [sparse.diags_array([np.ones(n - 1)] * 2, offsets=[1, -1]) for n in sizes]
+    similarity = SparseSimilarity(sparse.csr_array(sparse.block_diag(paths)))
+    found = spectrum.leading(NormalizedLaplacian(similarity), 13)
+    expected = [1 - np.cos(np.pi * i / (n - 1)) for n in sizes for i in range(3)]
+    np.testing.assert_allclose(found.values, np.sort(expected)[:13], rtol=0, atol=1e-12)
