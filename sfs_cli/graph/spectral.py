@@ -100,7 +100,7 @@ def _leading_by_lanczos(laplacian: NormalizedLaplacian, k: int) -> tuple[np.ndar
     zeros = min(null.shape[1] - 1, k)
     found = np.linalg.qr(np.column_stack([laplacian.trivial, null[:, :zeros].toarray()]))[0]
     found[:, 0] = laplacian.trivial
-    mu = np.repeat([0.0, 1.0], [1, zeros])
+    mu = np.repeat([0.0, 1.0], [1, zeros])  # smoothing leaves xi_1 out; zeros of L are 1
 
     def multiply(v: np.ndarray) -> np.ndarray:
         # what has been found moves to -4, far below the rest of the spectrum

@@ -365,6 +365,7 @@ def read_gaf(
     refuse_other_than_text(path, "annotations (GAF)")
     terms: dict[str, dict[str, None]] = {}
     fates: dict[str, Counter[str]] = {}  # of the lines of a term
+    codes: dict[str, Counter[str]] = {}
     for line, text in text_lines(path):
         if text.startswith("!"):
             continue
@@ -383,6 +384,7 @@ def read_gaf(
         else:
             fate = "without_data" if code == NO_DATA else "other_evidence"
         fates.setdefault(term, Counter())[fate] += 1
+        codes.setdefault(term, Counter())[code] += 1
     if not terms:
         raise InputError("the file holds no annotations", where=path, hint=_GAF_HINT)
     chosen = {term: list(genes) for term, genes in terms.items()}
@@ -394,10 +396,12 @@ def read_gaf(
     }
     if not found:
         why = [f"{facts[fate]:,} {what}" for fate, what in _LEFT_OUT.items() if facts[fate]]
+        there = sum((codes[term] for term in chosen), Counter[str]()).most_common(10)
         raise InputError(
             f"all annotations{f' of {names}' if names else ''} are left out: {', '.join(why)}",
             where=path,
-            hint="choose other terms, or other evidence",
+            hint="choose other terms, or among the evidence of the file: "
+            + ", ".join(f"{code} {count:,}" for code, count in there),
         )
     check_names(chain(found, *found.values()), "a gene", path)
     return GeneAnnotations(found, facts)

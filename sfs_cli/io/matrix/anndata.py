@@ -219,7 +219,7 @@ def _stored(group: Any, part: str, path: Path) -> dict[str, Callable[[], Any]]:
 
 
 @contextmanager
-def reading(path: Path, name: str) -> Iterator[None]:
+def _reading(path: Path, name: str) -> Iterator[None]:
     """Do as `read_errors`, without warnings of versions of the format: all are read."""
     with read_errors(path, name), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -229,7 +229,7 @@ def reading(path: Path, name: str) -> Iterator[None]:
 def _read_element(group: Any, key: str, path: Path) -> Any:
     from anndata.io import read_elem
 
-    with reading(path, f"AnnData ({key})"):
+    with _reading(path, f"AnnData ({key})"):
         return read_elem(group[key])
 
 
@@ -253,7 +253,7 @@ def open_old(path: Path) -> Any:
     """Open an h5ad from before AnnData 0.7, with its matrices left in the file."""
     import anndata
 
-    with reading(path, "h5ad"):
+    with _reading(path, "h5ad"):
         return anndata.read_h5ad(path, backed="r")
 
 
@@ -261,7 +261,7 @@ def read_anndata(path: Path) -> AnnData:
     """Read AnnData as a whole: of an h5mu the modality that the path names, or the only one."""
     from anndata.io import read_elem
 
-    with anndata_group(path) as group, reading(path, "AnnData"):
+    with anndata_group(path) as group, _reading(path, "AnnData"):
         if not is_old(group):
             return read_elem(group)
     old = open_old(path)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfs_cli.errors import UsageError
+from sfs_cli.errors import InputError, UsageError
 from sfs_cli.io.knowledge.gene_sets import kept_codes, read_gaf
 
 
@@ -82,3 +82,9 @@ def test_genes_without_biological_data_are_left_out_unless_asked_for(write_text)
     assert "E" not in read_gaf(path, "!IEA").genes["GO:1"]
     assert read_gaf(path, "ND").genes == {"GO:1": ["E"]}
     assert read_gaf(path, "ND").facts["without_data"] == 0
+
+
+def test_where_no_annotation_is_kept_the_evidence_of_the_file_is_named(write_text):
+    with pytest.raises(InputError) as caught:
+        read_gaf(write_text(TEXT + line("E", "GO:1", "IBA") + "\n", "a.gaf"), "EXP")
+    assert "IBA 1" in caught.value.hint
