@@ -49,10 +49,14 @@ SAMPLES_OF_CENTER = 30
 TIES = 10
 """Candidates of the exact search beyond k. Where more samples than these may be as far as the k-th
 neighbor, all distances of the sample are looked at."""
+SPARE = 3
+"""Candidates of the approximate search beyond k, so that float32 does not choose the k-th."""
 COPIES = 2
 """Copies of the values, in float32, that the approximate search holds at most."""
 NEIGHBOR_BYTES, SAMPLE_BYTES = 72, 240
 """Bytes that a search holds for each neighbor of each sample, and for each sample beside them."""
+NONE_YET = np.int64(0x7F800000 << 32 | 0xFFFFFFFF)
+"""A neighbor that is not known: infinitely far, behind all others."""
 IDENTICAL = "identical samples"
 IN_MEMORY = "all values, to be searched in memory"
 GIVE_A_GRAPH = "give a graph that is made already (--similarity obsp:KEY or file:PATH)"
@@ -361,7 +365,7 @@ def approximate_neighbors(
     Samples are put into the lists of the nearest of sqrt(n) centers, of k-means on some of them,
     and each is compared with the samples of the lists of its `PROBES` nearest centers (Jegou et
     al., Product quantization for nearest neighbor search, 2011, Section IV, without the
-    quantization). All samples are compared where those lists hold fewer than k others. The same
+    quantization). All samples are compared where those lists hold too few others. The same
     seed gives the same neighbors, with any number of threads. They are returned as by `measured`.
     """
     n, m = values.shape
@@ -371,42 +375,52 @@ def approximate_neighbors(
     probes = min(count, PROBES + PROBES_OF_NEIGHBORS * k * count // n)
     nearest = np.empty((n, probes), dtype=np.int32)
     squares, step = np.vecdot(centers, centers), max(1, PANEL_VALUES // max(count, m))
-    for low in range(0, n, step):
+
+    def put(low: int) -> None:
         away = squares - 2 * (values[low : low + step] / largest @ centers.T)
         nearest[low : low + step] = smallest_in_rows(away, probes)[0]
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(put, range(0, n, step)))
     lists = _members(nearest[:, 0], count)
     # of each sample the best so far, ordered: bits of the squared distance, then the index
-    best = np.full((n, k + 1), np.iinfo(np.int64).max)
+    width = min(n, k + 1 + SPARE)
+    best = np.full((n, width), NONE_YET)
 
-    def around(rows: np.ndarray, at: int) -> np.ndarray:
-        """Return samples about their center: there float32 loses the fewest digits."""
+    def around(rows: np.ndarray, at: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return samples about their center, where float32 loses the fewest digits, and squares."""
         near = values[rows]
         near /= largest
         near -= centers[at]
-        return near.astype(np.float32)
+        near = near.astype(np.float32)
+        return near, np.vecdot(near, near)[:, None]
 
     def compare(rows: np.ndarray, at: int) -> None:
-        members = around(lists[at], at)
-        squares, step = np.vecdot(members, members), max(1, PANEL_VALUES // max(len(members), m))
+        members, squares = around(lists[at], at)
+        # one product gives |x|^2 - 2 x'y + |y|^2
+        theirs = np.hstack([members, squares, np.ones_like(squares)])
+        step = max(1, PANEL_VALUES // max(len(members), m))
         for low in range(0, len(rows) if len(members) else 0, step):
             own = rows[low : low + step]
-            ours = around(own, at)
-            d2 = ours @ members.T
-            d2 *= -2
-            d2 += np.vecdot(ours, ours)[:, None] + squares
-            bits = np.maximum(d2, 0, out=d2).view(np.int32)  # ordered as the distances are
-            nearer = bits.min(axis=1) <= best[own, -1] >> 32
-            own = own[nearer]
-            found = (bits[nearer].astype(np.int64) << 32) + lists[at]
-            both = np.hstack([best[own], found])
-            both.partition(k, axis=1)
-            best[own] = np.sort(both[:, : k + 1], axis=1)
+            ours, squares = around(own, at)
+            d2 = np.hstack([-2 * ours, np.ones_like(squares), squares]) @ theirs.T
+            limits = (best[own, -1:] >> 32).astype(np.int32).view(np.float32)
+            row, column = np.divmod(np.flatnonzero(d2 <= limits), len(members))
+            # bits of what is not negative are ordered as it is
+            bits = np.maximum(d2[row, column], 0).view(np.int32).astype(np.int64)
+            counts = np.bincount(row, minlength=len(own))
+            own, counts = own[counts > 0], counts[counts > 0]
+            # candidates of each sample side by side
+            taken = np.arange(counts.max(initial=0)) < counts[:, None]
+            candidates = np.full(taken.shape, NONE_YET)
+            candidates[taken] = (bits << 32) + lists[at][column]
+            best[own] = np.sort(np.hstack([best[own], candidates]), axis=1)[:, :width]
 
     with ThreadPoolExecutor(threads) as pool:
         for probe in range(probes):  # a sample is in one task of each, and its first lists are best
             list(pool.map(compare, _members(nearest[:, probe], count), range(count)))
-    few = np.flatnonzero(best[:, -1] == np.iinfo(np.int64).max)
-    best[few] = np.arange(k + 1)  # any, which the nearest replace
+    few = np.flatnonzero(best[:, -1] == NONE_YET)
+    best[few] = np.arange(width)  # any, which the nearest replace
     indices, d2 = measured(values, best & 0xFFFFFFFF, k)
     _look_at_all(values, few, np.zeros(len(few)), indices, d2)
     return indices, d2

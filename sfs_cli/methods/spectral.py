@@ -105,7 +105,7 @@ class SpecScorer(KernelScorer):
         forms = SparseForms(similarity, degrees, self.basis)
         if self.gamma == "power" and self.power == 1:
             return StoredScorer(self.formula, forms, forms.laplacian)
-        if self.gamma == "power" and self.power == 2 and forms.edges is not None:
+        if self.gamma == "power" and self.power == 2 and forms.half is not None:
             return StoredScorer(self.formula, forms, forms.second)
         return None
 

@@ -249,34 +249,30 @@ class SparseForms(SparseBlocks):
         self, similarity: Similarity, weights: np.ndarray, basis: np.ndarray | None
     ) -> None:
         super().__init__(weights, basis)
-        self.edges: Any = None
+        # H, (n, n), of which H + H' is 2 L: each edge is met once
+        self.half: Any = None
         if isinstance(similarity, SparseSimilarity):
-            from scipy.sparse import triu
+            from scipy.sparse import csr_array, diags_array, triu
 
             S = similarity.matrix
-            self.edges = triu(S, 1, format="csr")
-            self.degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
+            degrees = np.asarray(S.sum(axis=1)) - S.diagonal()
+            self.half = csr_array(diags_array(degrees) - 2 * triu(S, 1))
         else:
             assert similarity.groups is not None
             self.groups = self.grouped(similarity.degrees, similarity.groups)
 
     def laplacian(self, found: CenteredStored) -> np.ndarray:
         """Return ``f' L f`` for every feature of a block, shape (b,)."""
-        if self.edges is None:
+        if self.half is None:
             return self.around_means(found.block, self.groups)[1]
-        forms = []
-        for F in self._residual_columns(found):
-            product = self.edges @ F
-            product *= -2
-            product += self.degrees[:, None] * F
-            forms.append(np.einsum("ij,ij->j", F, product))
-        return np.concatenate(forms)
+        columns = self._residual_columns(found)
+        return np.concatenate([np.einsum("ij,ij->j", F, self.half @ F) for F in columns])
 
     def second(self, found: CenteredStored) -> np.ndarray:
         """Return ``f' L D^-1 L f`` with the weights in D, on a graph of edges, shape (b,)."""
         forms = []
         for F in self._residual_columns(found):
-            L = self.degrees[:, None] * F - self.edges @ F - self.edges.T @ F
+            L = (self.half @ F + self.half.T @ F) / 2
             forms.append(np.square(L).T @ (1 / self.everyone.weights))
         return np.concatenate(forms)
 

@@ -492,6 +492,8 @@ def _stacked(blocks: list[Any], axis: int = 0) -> csr_array:
     """Stack sparse blocks."""
     from scipy import sparse  # dense matrices do without the time that its import takes
 
+    if len(blocks) == 1:
+        return blocks[0]
     return sparse.csr_array((sparse.hstack if axis else sparse.vstack)(blocks, format="csr"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, safely_cast_index_arrays
 
 from sfs_cli.errors import COPY_AGAIN, InputError, counted
 from sfs_cli.io.matrix.base import (
@@ -118,6 +118,8 @@ def csr_block(
             where=where,
             hint="add them up with sum_duplicates() if that is meant, or write the file again",
         )
+    # pointers of a whole file may be long: all that follows would copy indices to fit them
+    rows.indices, rows.indptr = safely_cast_index_arrays(rows, np.int32)
     return rows
 
 
