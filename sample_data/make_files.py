@@ -151,6 +151,14 @@ def write_clinical(path: Path, samples: pd.DataFrame) -> None:
     table.to_csv(path, sep="\t")
 
 
+def write_r(path: Path, expression: pd.DataFrame) -> None:
+    """Write the matrix as a data frame of R."""
+    import rdata
+
+    # of text it takes objects alone as row names, and pandas 3 makes others
+    rdata.write_rds(path, expression.set_axis(expression.index.astype(object)))
+
+
 def main(out: Path) -> None:
     """Write every file into a folder, which is made if need be."""
     out.mkdir(parents=True, exist_ok=True)
@@ -174,9 +182,7 @@ def main(out: Path) -> None:
         expression.to_excel(book, sheet_name="expression")
         samples.to_excel(book, sheet_name="samples")
     with suppress(ImportError):
-        import rdata
-
-        rdata.write_rds(out / "expression.rds", expression)
+        write_r(out / "expression.rds", expression)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from sfs_cli.io.objects import (
 from sfs_cli.options import RankConfig
 from sfs_cli.options.fields import Config, Option, options_of, stated
 from sfs_cli.options.grammar import NAME, expanded, hosts, parameter_called
-from sfs_cli.options.paths import READS, NamedPath, refuse_pipes
+from sfs_cli.options.paths import READS, NamedPath, is_url, moved, public, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES
 from sfs_cli.options.source import SourceSpec, parse_source, source_of
 from sfs_cli.run.inputs import on_its_side
@@ -165,7 +165,22 @@ def config_of(
     if given.samples is not None and named_values.get("rows") in ("auto", "features", "samples"):
         del named_values["rows"]  # which the table says
     made: Any = kind  # whose arguments are the options
-    return made(given.matrix, **as_declared(kind, named_values, taken, verb), **fixed)
+    config: C = made(given.matrix, **as_declared(kind, named_values, taken, verb), **fixed)
+    for o in options_of(kind):
+        moved(o, getattr(config, o.name), _no_address)
+    return config
+
+
+def _no_address(option: Option, text: str, _what: str) -> str:
+    """Return a path, and refuse an address: a copy of its file would have to outlive a result."""
+    if not is_url(text):
+        return text
+    raise InputError(
+        f"{option.name} is an address, which commands read, and functions do not",
+        where=public(text),
+        hint='give a copy of the file: fsspec.open_local("simplecache::ADDRESS") returns its path',
+        option=option.name,
+    )
 
 
 def in_names(given: Given, asked: Mapping[str, object]) -> dict[str, object]:
@@ -427,8 +442,17 @@ def _no_option(
 
 _FUNCTIONS = ("rank", "fuse", "aggregate", "select", "evaluate", "compare")
 _ELSEWHERE = {
-    "flavor": ("method", 'it is of scanpy; give method, such as method="variance"'),
+    **dict.fromkeys(
+        ("flavor", "span", "n_bins", "min_mean", "max_mean", "min_disp", "max_disp"),
+        ("method", 'it is of scanpy; give method, such as method="variance"'),
+    ),
     "groupby": ("labels", "give the column of obs as labels"),
+    "use_raw": ("layer", 'give layer="raw.X"'),
+    "n_neighbors": ("similarity", 'give similarity="knn,neighbors=NUMBER"'),
+    "use_rep": ("similarity", 'give similarity="obsm:KEY"'),
+    "neighbors_key": ("similarity", 'give similarity="obsp:KEY_connectivities"'),
+    "random_state": ("seed", "give seed"),
+    "n_jobs": ("threads", "give threads"),
 }
 """The options that stand for arguments of scanpy, and what a function that has them says."""
 _OF_SAMPLES_TAKEN = "a list, an array, a Series or a dict, with a value for each sample"

@@ -177,7 +177,8 @@ class Option(NamedTuple):
     # "variant=kernel". Those that a command does not take do not count there, as in the next
     needs: tuple[str, ...] = ()
     excludes: Mapping[str, str] = {}  # what does not go with it, in the same form, and why
-    for_out: bool = False  # whether it is about files of the output folder: `OutputFields`
+    # the options that name where its results go, one at least of which is given: `OutputFields`
+    goes_to: tuple[str, ...] = ()
     items: type | None = None  # the type of its items, where a file may write a list
     parse: Callable[[Any], Any] | None = None  # of the text of a flag that is no number or text
     # whether it names columns of the samples: FILE:COLUMN, obs:KEY, or COLUMN (`beside_labels`)

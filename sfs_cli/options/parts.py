@@ -190,8 +190,8 @@ class EnrichmentFields(Config):
         parse=texts_of,
         metavar="FILE[:SET,...]",
         path=READS,
-        for_out=True,
-        by_verb={verb: {"for_out": False} for verb in ("report", "select")},
+        goes_to=("out",),
+        by_verb={verb: {"goes_to": ()} for verb in ("report", "select")},
         first=SURE,
     )
 
@@ -252,7 +252,7 @@ class ListFields(EnrichmentFields):
         "Group the first features by their correlations, and write the modules, their mean "
         "profiles and an edge list to --out.",
         default=False,
-        for_out=True,
+        goes_to=("out",),
     )
     module_traits: tuple[str, ...] = _how(
         "Test the eigengenes of the modules against these columns of the samples, all of a table "

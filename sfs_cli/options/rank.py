@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from sfs_cli import catalog
 from sfs_cli.catalog import KNOWN_AS, METHODS, ON_SOURCES
+from sfs_cli.errors import either
 from sfs_cli.options import parts, testing
 from sfs_cli.options.fields import (
     ASKED,
@@ -124,9 +125,11 @@ class OutputFields(Config):
         take them.
         """
         declared = (o.as_in(self.VERB) for o in options_of(type(self)))
-        idle = self.given(*(o.name for o in declared if o.for_out))
+        places = {o.name: o.goes_to for o in declared if o.goes_to}
+        idle = [name for name in self.given(*places) if not self.given(*places[name])]
         made = replace(self, **self.unset(*idle))
-        without = dict.fromkeys(map(self.label, idle), "without --out")
+        needed = {name: either([*map(self.label, places[name])]) for name in idle}
+        without = {self.label(name): f"without {needed[name]}" for name in idle}
         known = self.ignored | without
         without |= {written: reason(why, known) for written, why in made.ignored.items()}
         vars(made)["ignored"] = self.ignored | without

@@ -85,7 +85,7 @@ class TestingFields(Config):
             "sample_weights": "weighted samples have no degrees of freedom",
             "rank_sources": "markers are features of the matrix",
         },
-        for_out=True,
+        goes_to=("out", "write_h5ad"),
     )
     adjust: tuple[str, ...] = option(
         "Covariates of the samples whose linear effect is taken out of every feature, such as "

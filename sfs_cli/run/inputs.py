@@ -660,10 +660,13 @@ def look_continuous(labels: Labels) -> bool:
     return len(labels.classes) > FEW_CLASSES and all(map(is_number, labels.classes))
 
 
-def check_classes(labels: Labels, where: str, columns: Sequence[str] = ()) -> None:
+def check_classes(
+    labels: Labels, where: str, columns: Sequence[str] = (), *, summed: bool = False
+) -> None:
     """Refuse a single class, or a class of one sample, among the samples that are used.
 
-    `columns` are that of the labels, and the others of their table.
+    `columns` are that of the labels, and the others of their table. Samples that are `summed` are
+    made of cells, and those of few cells were left out.
     """
     counts = {name: count for name, count in labels.counts().items() if count}
     if len(counts) < 2:
@@ -677,6 +680,8 @@ def check_classes(labels: Labels, where: str, columns: Sequence[str] = ()) -> No
         hint = unused_events(*columns)
         hint = hint or "these labels are numbers: give --label-type continuous"
         if not look_continuous(labels):
-            hint = "correct its name, or leave its sample out: a class needs two samples to vary "
-            hint += f"within; the classes are {listed([repr(name) for name in counts])}"
+            hint = "give a smaller --min-cells" if summed else "correct its name"
+            hint += ", or leave its sample out (a table of labels without it, and --samples "
+            hint += "intersect): a class needs two samples to vary within; the classes are "
+            hint += listed([repr(name) for name in counts])
         raise InputError(f"classes with only one sample: {listed(single)}", where=where, hint=hint)

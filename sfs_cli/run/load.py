@@ -502,7 +502,8 @@ def _choose_samples(
         if config.numeric:
             inputs.check_outcome(used, str(config.labels))
         else:
-            inputs.check_classes(used, str(config.labels), _names(known.table))
+            names, summed = _names(known.table), config.pseudobulk is not None
+            inputs.check_classes(used, str(config.labels), names, summed=summed)
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")
     if choose:

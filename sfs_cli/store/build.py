@@ -107,7 +107,10 @@ def build(reader: MatrixReader, options: BuildOptions) -> Built:
         raise InputError(
             f"the matrix has {counted(len(features), 'feature')}; a ranking needs at least 2",
             where=where,
-            hint="check the delimiter and --rows: features are the rows of an expression matrix",
+            hint="check the delimiter and --rows: features are the rows of an expression matrix"
+            if rows_are_features
+            else "features are the columns here: check the delimiter of a text, and the step that "
+            "wrote it: a filter may have removed them",
         )
     given = FeatureIds.of(features)
     unique, renamed = unique_features(given)

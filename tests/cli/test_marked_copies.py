@@ -110,6 +110,18 @@ def test_python_writes_the_same(tmp_path, capfd):
     pd.testing.assert_frame_equal(*map(with_objects, tables))
 
 
+def test_markers_are_in_a_copy_without_a_folder(tmp_path, capfd):
+    path, copy = tmp_path / "a.h5ad", tmp_path / "b.h5ad"
+    made().write_h5ad(path)
+    words = ["rank", str(path), "--labels", "obs:type", "--markers", "welch"]
+    done = run_here([*words, "--write-h5ad", str(copy)], capfd)
+    assert done.code == 0, done.err
+    assert "no effect" not in done.err
+    of = ad.read_h5ad(copy).uns["rank_genes_groups"]
+    assert of["names"].dtype.names == ("B", "T")
+    assert "no effect without --out or --write-h5ad" in run_here(words, capfd).err
+
+
 def test_the_table_is_cut_and_the_copy_has_all_scores(tmp_path, capfd):
     made().write_h5ad(tmp_path / "a.h5ad")
     words = [*RANK, str(tmp_path / "a.h5ad"), "--write-h5ad", str(tmp_path / "b.h5ad")]

@@ -227,7 +227,7 @@ def open_similarity(spec: str, matrix: str = "") -> SimilarityFile:
                 "would count as similar",
                 where=matrix,
                 hint=f"give {spec.removesuffix(_DISTANCES)}connectivities, which "
-                "scanpy.pp.neighbors writes beside it",
+                "scanpy and squidpy write beside it",
                 option="similarity",
             )
         return SimilarityFile(Path(matrix), graph, samples, samples, inside=True)

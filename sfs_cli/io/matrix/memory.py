@@ -79,7 +79,7 @@ def table_of(adata: Any, options: ReadOptions | None = None, where: object = Non
     """
     parts = ["X"] if adata.X is not None else []
     parts += ["raw"] if adata.raw is not None else []
-    parts += [f"layers/{name}" for name in adata.layers]
+    parts += [f"layers/{name}" for name in adata.layers if name is not None]  # None is X
     part = chosen_part(parts, options or ReadOptions(), where)
     values, names = adata.X, adata.var_names
     if part == "raw":

@@ -310,7 +310,15 @@ def test_arguments_of_scanpy_are_taken_or_answered() -> None:
         ("one option", {"n_top_genes": 5, "top": 6}),
         ("does not say how many", {"subset": True}),
         ("give method", {"flavor": "seurat"}),
+        ('give method, such as method="variance"', {"min_mean": 0.1}),
         ("as labels", {"groupby": "site"}),
+        ('give layer="raw.X"', {"use_raw": True}),
+        ('give similarity="knn,neighbors=NUMBER"', {"n_neighbors": 15}),
+        ('give similarity="obsm:KEY"', {"use_rep": "X_scVI"}),
+        ('give similarity="obsp:KEY_connectivities"', {"neighbors_key": "scvi"}),
+        ("give seed", {"random_state": 1}),
+        ("give threads", {"n_jobs": 2}),
+        (r"the file has X$", {"layer": "counts"}),  # of AnnData 0.13, X is also the layer None
         ("there is none", {"copy": True, "inplace": False}),
     ):
         with pytest.raises(ValueError, match=error):
@@ -543,6 +551,19 @@ def test_hints_are_about_the_function() -> None:
         sfs.compare(X, rankings={"a": {}}, lists={"a": GENES}, **told)
     with pytest.raises(ValueError, match="copy is of an AnnData"):
         sfs.fuse(FRAME, {"e": "target:"}, copy=True)
+
+
+def test_addresses_are_refused_by_name() -> None:
+    url = "https://user:secret@host/folder/a.csv"
+    for name, call in (
+        ("matrix", lambda: sfs.rank(url)),
+        ("labels", lambda: sfs.rank(FRAME, labels=url)),
+        ("source", lambda: sfs.rank(FRAME, source=[f"p=profile:{url}"])),
+    ):
+        with pytest.raises(InputError, match=f"{name} is an address") as caught:
+            call()
+        assert "https://host/folder/a.csv" in str(caught.value)
+        assert "secret" not in str(caught.value)
 
 
 def test_a_mapping_alone_is_a_list_of_one() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.making import annotated
 from tests.making_commands import (
     USAGE,
     Bad,
@@ -116,6 +117,11 @@ def without_ids(folder: Path) -> str:
     return text(folder, "\n".join(lines) + "\n")
 
 
+def no_genes(folder: Path) -> Path:
+    annotated(np.empty((N, 0), np.float32)).write_h5ad(folder / "m.h5ad")
+    return folder / "m.h5ad"
+
+
 def repeated_samples(folder: Path) -> str:
     return text(folder, table(values(), samples=["s1", "s2", "s1", "s4", "s2", "s6"]))
 
@@ -153,6 +159,7 @@ VALUES = [
         "m.csv",
         "1 feature; at least 2; --rows",
     ),
+    refused("no genes", no_genes, "m.h5ad", "0 features; at least 2; a filter"),
     refused("no features", lambda f: parquet(f, np.empty((0, N))), "m.parquet", "no rows"),
     refused(
         "constant features",

@@ -115,3 +115,11 @@ def test_what_cannot_be_added_up_is_refused(cells, tmp_path, change, options, me
     with pytest.raises(InputError) as e:
         summed(tmp_path, cells, **options)
     assert message in e.value.what
+
+
+def test_a_class_of_one_sample_may_be_made_of_few_cells(cells, tmp_path):
+    cells.obs["cluster"] = ["A", "B"] * (N // 2)
+    cells.obs.loc[cells.obs.donor == "d1", "cluster"] = "rare"
+    with pytest.raises(InputError, match="one sample: rare") as e:
+        summed(tmp_path, cells, labels="obs:cluster", method="f-test")
+    assert str(e.value.hint).startswith("give a smaller --min-cells, or leave its sample out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
+import rdata
 from scipy.stats import hypergeom
 
 if TYPE_CHECKING:
@@ -47,6 +49,13 @@ def test_script_reproduces_the_committed_bytes(sample_data: Path, tmp_path: Path
         if (out / name).read_bytes() != (sample_data / name).read_bytes()
     ]
     assert differing == []
+
+
+def test_row_names_of_r_are_text_of_any_type(sample_data: Path, tmp_path: Path) -> None:
+    write = runpy.run_path(str(sample_data / "make_files.py"))["write_r"]
+    frame = pd.DataFrame({"a": [1.5, 2]}, index=pd.Index(["g1", "g2"], dtype="string"))
+    write(tmp_path / "x.rds", frame)
+    assert list(rdata.read_rds(tmp_path / "x.rds").index) == ["g1", "g2"]
 
 
 def test_folder_is_small_and_holds_nothing_unaccounted_for(sample_data: Path) -> None:
