@@ -104,7 +104,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"sfs": version("sfs-cli"), "python": platform.python_version()}
-    libraries = ("numpy", "scipy", "pandas", "anndata", "h5py", "pyarrow", "matplotlib")
+    libraries = ("numpy", "scipy", "pandas", "anndata", "h5py", "zarr", "pyarrow", "matplotlib")
     for name in (*libraries, "scikit-learn"):
         try:
             found[name] = version(name)
@@ -116,8 +116,9 @@ def versions() -> dict[str, str]:
 def deciding_versions() -> dict[str, str]:
     """Return the versions that can change a number: parts of one ranking need the same.
 
-    Libraries that only read and write (pandas, AnnData, h5py, PyArrow) give the same values in all
-    versions. Of Python the first two numbers count: 3.12 adds up floats in another way than 3.11.
+    Libraries that only read and write (pandas, AnnData, h5py, zarr, PyArrow) give the same values
+    in all versions. Of Python the first two numbers count: 3.12 adds up floats in another way than
+    3.11.
     """
     found = versions()
     names = ("sfs", "numpy", "scipy", "scikit-learn")

@@ -34,6 +34,7 @@ from sfs_cli.provenance import InputFile
 from sfs_cli.run import inputs as matrices
 from sfs_cli.run.inputs import Opened
 from sfs_cli.run.load import Shared, loaded
+from sfs_cli.run.needs import memory_budget
 from sfs_cli.store.disk import open_store
 from sfs_cli.workflow.outputs import describe_inputs, tell_up_to_date, with_digests
 from sfs_cli.workflow.rank import checked, run, score
@@ -176,6 +177,7 @@ def init(target: str, config: RankConfig, shards: int, messages: Messages, *, fo
     method = METHODS[config.scorer]
     if config.method and method.iterative and "graph" not in method.needed(config.method_options()):
         raise _not_split(config)  # before anything is read: only the graph would be made in shards
+    memory_budget(config)  # which refuses what is no amount
     inputs = describe_inputs(config)
     plan = ShardPlan(folder.absolute(), config, shards, inputs, parts, home, config.left_out)
     if folder.exists() and not (file.is_file() and force):

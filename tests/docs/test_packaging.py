@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from sfs_cli.cli.app import app
+from sfs_cli.provenance import versions
 from tests.docs.pages import text_of
 from tests.places import ROOT
 
@@ -57,6 +58,12 @@ def test_what_is_imported_is_declared():
         found = {each.lower().replace("_", "-") for each in of_module.get(module, ())}
         found |= {own_names.get(module, module).replace("_", "-")}
         assert found & declared, f"{module} is imported, and no dependency declares it"
+
+
+def test_records_name_the_version_of_every_library_that_reads_computes_or_draws():
+    of_text = {"click", "rich", "jinja2", "markupsafe", "pyyaml", "threadpoolctl"}
+    named = set(versions()) - {"sfs", "python"}
+    assert named == names_of(PROJECT["dependencies"]) - of_text
 
 
 def test_links_of_the_readme_lead_to_files_and_can_be_made_absolute():

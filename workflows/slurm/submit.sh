@@ -3,10 +3,11 @@
 # ranking.
 # usage: submit.sh OUT SHARDS MATRIX [options of sfs rank]; SHARDS is 1 to 10000
 # Prints the ids of the jobs; the last is the one to wait for. Submitting again after a failure
-# goes on with what is there. A result in OUT (exit code 4; the option --force replaces it, and begins
-# anew), wrong options, files that are not there and more than any node has are refused before anything
-# is submitted; what is wrong within the files ends the first job, and with it the others. The plan
-# stays in OUT.plan; remove it when the ranking is there. Logs are in OUT.logs.
+# goes on with what is there. A result in OUT, or the plan of another one (exit code 4; the option
+# --force replaces both, and begins anew), wrong options, files that are not there and more than any
+# node has are refused before anything is submitted; what is wrong within the files ends the first
+# job, and with it the others. The plan stays in OUT.plan; remove it when the ranking is there. Logs
+# are in OUT.logs.
 # SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_MEM_PER_NODE and their like win over the
 # #SBATCH lines of rank.sbatch. Two arrays are enough for most rankings: the last job makes what is
 # left of the passes.
@@ -37,15 +38,21 @@ done
 command -v sfs > /dev/null ||
     refuse 127 "there is no sfs on the PATH" "load or activate what holds it; jobs get this PATH"
 
-[ ${#force[@]} != 0 ] || [ ! -e "$out/run.json" ] ||
-    refuse 4 "$out holds a result" "give another OUT, or --force after MATRIX to replace it"
+[ ! -e "$out" ] || [ -d "$out" ] || refuse 3 "$out is a file, not a folder" "give another OUT"
+if [ ${#force[@]} = 0 ]; then
+    for made in "$out"/{run.json,page.json,report.html,ranking.*}; do
+        [ ! -e "$made" ] ||
+            refuse 4 "$out holds a result" "give another OUT, or --force after MATRIX to replace it"
+    done
+fi
 
 # sfs looks at the options, and whether their files are there, before it refuses a folder that holds
-# no plan (4) and reads anything
-empty=$(mktemp -d) code=0
-said=$(sfs shard init "$empty" "$@" --shards "$shards" 2>&1) || code=$?
+# no plan (4) and reads anything; with the plan that goes on, it says whether that is of these options
+empty=$(mktemp -d) code=0 known=$empty right=4
+[ ${#force[@]} != 0 ] || [ ! -e "$plan" ] || known=$plan right=0
+said=$(sfs shard init "$known" "$@" --shards "$shards" 2>&1) || code=$?
 rmdir "$empty"
-[ "$code" = 4 ] || { printf '%s\n' "$said" >&2; exit "$code"; }
+[ "$code" = "$right" ] || { printf '%s\n' "$said" >&2; exit "$code"; }
 
 # a job that no node can run may wait for ever
 said=$(sbatch --test-only --array="1-$shards" "$step" 2>&1) ||

@@ -58,12 +58,30 @@ def test_an_option_of_the_script_is_refused_before_anything_is_submitted(env, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin"]
 
 
-def test_a_result_is_replaced_by_force_alone(env, tmp_path):
+@pytest.mark.parametrize("name", ["run.json", "ranking.csv"])
+def test_a_result_is_replaced_by_force_alone(name, env, tmp_path):
     (tmp_path / "ranked").mkdir()
-    (tmp_path / "ranked" / "run.json").write_text("{}")
+    (tmp_path / "ranked" / name).write_text("{}")
     done = run([SUBMIT, "ranked", "2", str(MATRIX)], tmp_path, env)
     assert done.returncode == 4
     assert "ranked holds a result" in done.stderr
+    assert not (tmp_path / "jobs").exists()
+
+
+def test_a_file_is_no_folder_for_a_result(env, tmp_path):
+    (tmp_path / "ranked").write_text("")
+    done = run([SUBMIT, "ranked", "2", str(MATRIX), "--force"], tmp_path, env)
+    assert done.returncode == 3
+    assert "ranked is a file, not a folder" in done.stderr
+    assert not (tmp_path / "jobs").exists()
+
+
+def test_the_plan_of_another_ranking_is_refused_before_anything_is_submitted(env, tmp_path):
+    made = ["sfs", "shard", "init", "ranked.plan", str(MATRIX), "--shards", "2"]
+    assert run(made, tmp_path, env).returncode == 0
+    done = run([SUBMIT, "ranked", "2", str(MATRIX), "--method", "variance"], tmp_path, env)
+    assert done.returncode == 4
+    assert "is not the plan of this ranking: there --method is not given" in done.stderr
     assert not (tmp_path / "jobs").exists()
 
 
@@ -74,6 +92,7 @@ def test_a_result_is_replaced_by_force_alone(env, tmp_path):
         ([str(MATRIX), "--method", "spek", "--force"], 2, "unknown value 'spek' of --method"),
         ([str(MATRIX), "--method", "fisher"], 2, "--method fisher needs --labels"),
         ([str(MATRIX), "--method", "spca"], 2, "--method spca cannot be split into shards"),
+        ([str(MATRIX), "--memory", "4"], 2, "--memory 4 is too little"),
         ([str(MATRIX), "--labels", "no labels.tsv:tissue"], 3, "no labels.tsv cannot be used"),
         (["none.csv"], 3, "none.csv cannot be used"),
     ],
