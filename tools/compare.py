@@ -187,13 +187,14 @@ def read_table(content: bytes, suffix: str) -> pd.DataFrame:
 def compare_tables(old: pd.DataFrame, new: pd.DataFrame, found: Found) -> None:
     """Compare columns by their names, and rows by the first column whose texts are unique."""
     old.columns, new.columns = old.columns.map(str), new.columns.map(str)
-    found.only("column", set(old), set(new))
-    if set(old) == set(new) and list(old) != list(new):
+    names = [list(map(str, side.columns)) for side in (old, new)]
+    found.only("column", *map(set, names))
+    if set(names[0]) == set(names[1]) and names[0] != names[1]:
         found.notes.append("the columns have another order")
     if len(old) != len(new):
         found.differences.append(f"{len(old)} rows, now {len(new)}")
         return
-    shared = [name for name in old if name in new and not OF_THE_RUN.fullmatch(name)]
+    shared = [name for name in names[0] if name in names[1] and not OF_THE_RUN.fullmatch(name)]
     texts = [name for name in shared if not pd.api.types.is_numeric_dtype(old[name])]
     texts.sort(key=lambda name: name != "feature")
     key = next((name for name in texts if old[name].is_unique and new[name].is_unique), None)
@@ -275,12 +276,12 @@ def compare_contents(old: bytes, new: bytes, suffix: str, found: Found) -> None:
         with np.load(io.BytesIO(old)) as one, np.load(io.BytesIO(new)) as other:
             compare_parts(dict(one), dict(other), "array", found)
     elif suffix == ".h5ad":
-        one, other = (read_h5ad(content) for content in (old, new))
-        for part in ("obs", "var"):
-            compare_tables(*(getattr(side, part).reset_index() for side in (one, other)), found)
+        before, after = read_h5ad(old), read_h5ad(new)
+        compare_tables(before.obs.reset_index(), after.obs.reset_index(), found)
+        compare_tables(before.var.reset_index(), after.var.reset_index(), found)
         for part in ("X", "layers", "obsm", "varm", "obsp", "varp"):
-            compare_parts(*(parts_of(side, part) for side in (one, other)), part, found)
-        compare_facts(*(json.loads(json.dumps(s.uns, default=plain)) for s in (one, other)), found)
+            compare_parts(parts_of(before, part), parts_of(after, part), part, found)
+        compare_facts(facts_of(before), facts_of(after), found)
     else:
         found.notes.append("other bytes, not compared")
 
@@ -295,10 +296,17 @@ def read_h5ad(content: bytes) -> ad.AnnData:
 def parts_of(data: ad.AnnData, part: str) -> dict[str, np.ndarray]:
     """Return the matrices of a part by their names, dense ones."""
     held = {"": data.X} if part == "X" else dict(getattr(data, part))
-    return {
-        name: np.asarray(value.toarray() if sparse.issparse(value) else value)
-        for name, value in held.items()
-    }
+    return {name: dense(value) for name, value in held.items()}
+
+
+def facts_of(data: ad.AnnData) -> Any:
+    """Return `uns` as JSON has it."""
+    return json.loads(json.dumps(data.uns, default=plain))
+
+
+def dense(value: Any) -> np.ndarray:
+    """Return an array of what may be sparse, or a table."""
+    return np.asarray(value.toarray() if hasattr(value, "toarray") else value)
 
 
 def compare_parts(
@@ -314,7 +322,7 @@ def plain(value: Any) -> Any:
     """Return what json can write of an array, a number of NumPy or a table."""
     if isinstance(value, pd.DataFrame):
         return value.to_dict("list")
-    return (value.toarray() if sparse.issparse(value) else np.asarray(value)).tolist()
+    return dense(value).tolist()
 
 
 def compare_arrays(old: np.ndarray, new: np.ndarray, name: str, found: Found) -> None:
@@ -356,8 +364,8 @@ def compare(command: Command, number: int, sides: tuple[Side, Side]) -> Found:
     ]
     found.only("file", *names)
     for name in sorted(names[0] & names[1]):
-        contents = [(folder / name).read_bytes() for folder in (old_folder, new_folder)]
-        compare_part(name, *contents, Path(name).suffix, found)
+        before, after = ((folder / name).read_bytes() for folder in (old_folder, new_folder))
+        compare_part(name, before, after, Path(name).suffix, found)
     return found
 
 
