@@ -42,7 +42,7 @@ ROUNDING = 16 * np.finfo(float).eps
 PROBABILITIES = re.compile(r"(^|_)(p_value|q_value|p_adjusted)(_|$)")
 """Columns in which a number far below the largest one is worth as much."""
 OF_THE_RUN = re.compile(
-    r"(.*_)?(seconds|started|finished|memory|bytes|sha256|digest|fingerprint|versions?)"
+    r"(.*_)?(seconds|started|finished|modified|memory|bytes|sha256|digest|fingerprint|versions?)"
     r"|seconds_.*|command|path|home"
 )
 """Keys and columns whose values tell of the run, its machine and its folders, not of the result."""

@@ -47,7 +47,7 @@ class Output:
 
 
 @dataclass
-class MemoryCounter:
+class Tally:
     """What became of the rows."""
 
     holds: int = 0
@@ -75,7 +75,7 @@ class MemoryCounter:
 
 def run_jobs(names: Sequence[str], bench: Bench, output: Output, timeout: float) -> int:
     """Run jobs one after the other; return 1 when one failed, which a ratio cannot make it."""
-    start, tally = time.perf_counter(), MemoryCounter()
+    start, tally = time.perf_counter(), Tally()
     for name in names:
         output.write(f"\n## {JOBS[name].title} (`{name}`)\n\n{HEAD}")
         notes = []
