@@ -46,6 +46,8 @@ OF_THE_RUN = re.compile(
     r"|seconds_.*|command|path|home"
 )
 """Keys and columns whose values tell of the run, its machine and its folders, not of the result."""
+DRAWN = re.compile(r"(?<=/parts/)[0-9a-f]{12}(?=/)")
+"""The name of the folder of what the shards of a plan make."""
 GONE = r"(.*: )?gone: (key (.*\.)?|file (.*/)?|\w+ )({})"
 """How a difference reads that ``--gone`` forgives: a key or a file by the end of its path."""
 TIMEOUT = 300
@@ -358,15 +360,18 @@ def compare(command: Command, number: int, sides: tuple[Side, Side]) -> Found:
             compare_part("stdout", one.out, other.out, kind, found)
         elif (one.out, one.said) != (other.out, other.said) and (command.refused or one.out):
             found.notes.append(f"other words: {one.said!r}, now {other.said!r}")
-    names = [
-        {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-        for folder in (old_folder, new_folder)
-    ]
-    found.only("file", *names)
-    for name in sorted(names[0] & names[1]):
-        before, after = ((folder / name).read_bytes() for folder in (old_folder, new_folder))
-        compare_part(name, before, after, Path(name).suffix, found)
+    before, after = files_of(old_folder), files_of(new_folder)
+    found.only("file", set(before), set(after))
+    for name in sorted(set(before) & set(after)):
+        contents = before[name].read_bytes(), after[name].read_bytes()
+        compare_part(name, *contents, Path(name).suffix, found)
     return found
+
+
+def files_of(folder: Path) -> dict[str, Path]:
+    """Return the files of a folder by their names, without what is drawn anew for each plan."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {DRAWN.sub("*", str(path.relative_to(folder))): path for path in files}
 
 
 def compare_part(where: str, old: bytes, new: bytes, suffix: str, found: Found) -> None:
