@@ -223,6 +223,11 @@ class Selector(SelectorMixin, BaseEstimator):
         assert_all_finite(classes, input_name="y")
         if self._name == "sselect" and any(isinstance(each, str) for each in classes):
             classes = np.where(classes == -1, "-1", classes)  # -1 beside names, as of scikit-learn
+        if len({isinstance(each, str) for each in classes}) > 1:
+            raise ValueError(
+                "y has names and numbers: give every sample a name, and leave those without a "
+                "class out" + " or write -1 for them" * (self._name == "sselect")
+            )
         check_consistent_length(table.row_ids, classes)
         if asked.get("label_type") in ("continuous", "ordered"):
             return {"labels": classes}

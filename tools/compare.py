@@ -42,10 +42,12 @@ ROUNDING = 16 * np.finfo(float).eps
 PROBABILITIES = re.compile(r"(^|_)(p_value|q_value|p_adjusted)(_|$)")
 """Columns in which a number far below the largest one is worth as much."""
 OF_THE_RUN = re.compile(
-    r"(.*_)?(seconds|started|finished|memory|bytes|sha256|digest|fingerprint|versions?)"
+    r"(.*_)?(seconds|started|finished|modified|memory|bytes|sha256|digest|fingerprint|versions?)"
     r"|seconds_.*|command|path|home"
 )
 """Keys and columns whose values tell of the run, its machine and its folders, not of the result."""
+DRAWN = re.compile(r"(?<=/parts/)[0-9a-f]{12}(?=/)")
+"""The name of the folder of what the shards of a plan make."""
 GONE = r"(.*: )?gone: (key (.*\.)?|file (.*/)?|\w+ )({})"
 """How a difference reads that ``--gone`` forgives: a key or a file by the end of its path."""
 TIMEOUT = 300
@@ -187,13 +189,14 @@ def read_table(content: bytes, suffix: str) -> pd.DataFrame:
 def compare_tables(old: pd.DataFrame, new: pd.DataFrame, found: Found) -> None:
     """Compare columns by their names, and rows by the first column whose texts are unique."""
     old.columns, new.columns = old.columns.map(str), new.columns.map(str)
-    found.only("column", set(old), set(new))
-    if set(old) == set(new) and list(old) != list(new):
+    names = [list(map(str, side.columns)) for side in (old, new)]
+    found.only("column", *map(set, names))
+    if set(names[0]) == set(names[1]) and names[0] != names[1]:
         found.notes.append("the columns have another order")
     if len(old) != len(new):
         found.differences.append(f"{len(old)} rows, now {len(new)}")
         return
-    shared = [name for name in old if name in new and not OF_THE_RUN.fullmatch(name)]
+    shared = [name for name in names[0] if name in names[1] and not OF_THE_RUN.fullmatch(name)]
     texts = [name for name in shared if not pd.api.types.is_numeric_dtype(old[name])]
     texts.sort(key=lambda name: name != "feature")
     key = next((name for name in texts if old[name].is_unique and new[name].is_unique), None)
@@ -275,12 +278,12 @@ def compare_contents(old: bytes, new: bytes, suffix: str, found: Found) -> None:
         with np.load(io.BytesIO(old)) as one, np.load(io.BytesIO(new)) as other:
             compare_parts(dict(one), dict(other), "array", found)
     elif suffix == ".h5ad":
-        one, other = (read_h5ad(content) for content in (old, new))
-        for part in ("obs", "var"):
-            compare_tables(*(getattr(side, part).reset_index() for side in (one, other)), found)
+        before, after = read_h5ad(old), read_h5ad(new)
+        compare_tables(before.obs.reset_index(), after.obs.reset_index(), found)
+        compare_tables(before.var.reset_index(), after.var.reset_index(), found)
         for part in ("X", "layers", "obsm", "varm", "obsp", "varp"):
-            compare_parts(*(parts_of(side, part) for side in (one, other)), part, found)
-        compare_facts(*(json.loads(json.dumps(s.uns, default=plain)) for s in (one, other)), found)
+            compare_parts(parts_of(before, part), parts_of(after, part), part, found)
+        compare_facts(facts_of(before), facts_of(after), found)
     else:
         found.notes.append("other bytes, not compared")
 
@@ -295,10 +298,17 @@ def read_h5ad(content: bytes) -> ad.AnnData:
 def parts_of(data: ad.AnnData, part: str) -> dict[str, np.ndarray]:
     """Return the matrices of a part by their names, dense ones."""
     held = {"": data.X} if part == "X" else dict(getattr(data, part))
-    return {
-        name: np.asarray(value.toarray() if sparse.issparse(value) else value)
-        for name, value in held.items()
-    }
+    return {name: dense(value) for name, value in held.items()}
+
+
+def facts_of(data: ad.AnnData) -> Any:
+    """Return `uns` as JSON has it."""
+    return json.loads(json.dumps(data.uns, default=plain))
+
+
+def dense(value: Any) -> np.ndarray:
+    """Return an array of what may be sparse, or a table."""
+    return np.asarray(value.toarray() if hasattr(value, "toarray") else value)
 
 
 def compare_parts(
@@ -314,7 +324,7 @@ def plain(value: Any) -> Any:
     """Return what json can write of an array, a number of NumPy or a table."""
     if isinstance(value, pd.DataFrame):
         return value.to_dict("list")
-    return (value.toarray() if sparse.issparse(value) else np.asarray(value)).tolist()
+    return dense(value).tolist()
 
 
 def compare_arrays(old: np.ndarray, new: np.ndarray, name: str, found: Found) -> None:
@@ -350,15 +360,18 @@ def compare(command: Command, number: int, sides: tuple[Side, Side]) -> Found:
             compare_part("stdout", one.out, other.out, kind, found)
         elif (one.out, one.said) != (other.out, other.said) and (command.refused or one.out):
             found.notes.append(f"other words: {one.said!r}, now {other.said!r}")
-    names = [
-        {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-        for folder in (old_folder, new_folder)
-    ]
-    found.only("file", *names)
-    for name in sorted(names[0] & names[1]):
-        contents = [(folder / name).read_bytes() for folder in (old_folder, new_folder)]
+    before, after = files_of(old_folder), files_of(new_folder)
+    found.only("file", set(before), set(after))
+    for name in sorted(set(before) & set(after)):
+        contents = before[name].read_bytes(), after[name].read_bytes()
         compare_part(name, *contents, Path(name).suffix, found)
     return found
+
+
+def files_of(folder: Path) -> dict[str, Path]:
+    """Return the files of a folder by their names, without what is drawn anew for each plan."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {DRAWN.sub("*", str(path.relative_to(folder))): path for path in files}
 
 
 def compare_part(where: str, old: bytes, new: bytes, suffix: str, found: Found) -> None:

@@ -112,8 +112,10 @@ def _yaml(text: str, name: str) -> Node:
     import yaml
 
     try:
-        # the base loader ignores tags, so that no file can create Python objects
+        # the base loader makes no Python objects of tags
         root = yaml.compose(text, Loader=yaml.BaseLoader)
+        tokens = yaml.scan(text, Loader=yaml.BaseLoader) if "!" in text else ()
+        tag = next((each for each in tokens if isinstance(each, yaml.TagToken)), None)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
@@ -123,6 +125,10 @@ def _yaml(text: str, name: str) -> Node:
         before = text[: getattr(error, "position", 0)]
         at = (before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise _refused(str(error).splitlines()[0], name, *at) from None
+    if tag is not None:
+        at = (tag.start_mark.line + 1, tag.start_mark.column + 1)
+        hint = "leave it out, or put the value in quotes if the ! is part of it"
+        raise InputError("tags of YAML have no meaning here", where=place(name, *at), hint=hint)
     return Node(None) if root is None else _of_yaml(root, name)
 
 

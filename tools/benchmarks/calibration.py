@@ -31,7 +31,6 @@ import argparse
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -40,6 +39,7 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from zlib import crc32
 
 import numpy as np
@@ -51,6 +51,7 @@ from sfs_cli.compute.matrix import Block, block_features, cut
 from sfs_cli.graph.distances import median_bandwidth, rbf, squared_distances
 from sfs_cli.graph.kinds import label_similarity
 from sfs_cli.graph.similarity import DenseSimilarity, Similarity, SparseSimilarity
+from sfs_cli.methods.base import Problem, Scorer
 from sfs_cli.methods.shared import least_p_value
 from sfs_cli.methods.significance.judge import HOW
 from sfs_cli.methods.significance.tested import TestedScorer
@@ -102,7 +103,8 @@ def _knn(rng: np.random.Generator) -> Drawn:
     return Drawn(graph_of(100, int(rng.integers(1 << 30))))
 
 
-def _edges(one: Sequence[int], two: Sequence[int], n: int = 100) -> Drawn:
+def _edges(one: np.ndarray, two: np.ndarray) -> Drawn:
+    n = 100
     S = csr_array((np.ones(len(one)), (one, two)), shape=(n, n))
     return Drawn(SparseSimilarity(csr_array(S.maximum(S.T))))
 
@@ -237,6 +239,13 @@ DATA: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = 
 # ---- cells -------------------------------------------------------------------------------------
 
 
+def prepare_of(method: str) -> Callable[[Problem], Scorer]:
+    """Return what makes the scorer of a method."""
+    prepare = METHODS[method].load("prepare")
+    assert prepare is not None, method
+    return prepare
+
+
 @dataclass(frozen=True)
 class Cell:
     """One p-value, graph and kind of data."""
@@ -269,7 +278,7 @@ class Seed:
         n = graph.similarity.n
         X = DATA[cell.data](self.generator(f"{cell.data} {n}"), (n, features))
         made = problem(cell.method, X, graph.similarity)
-        prepare = METHODS[cell.method].load("prepare")
+        prepare = prepare_of(cell.method)
         least = 0.0 if graph.codes is None else least_p_value(graph.codes)
         scorer = TestedScorer(prepare(made), made, *null_of(cell.null), least)
         found = measured_by(scorer, X)
@@ -308,7 +317,7 @@ class Result:
     def rates(self) -> np.ndarray:
         """Rates of p-values up to each level."""
         found = self.found
-        return sum(each.small for each in found) / sum(each.tested for each in found)
+        return np.sum([each.small for each in found], axis=0) / sum(each.tested for each in found)
 
     @property
     def errors(self) -> np.ndarray:
@@ -422,11 +431,12 @@ class Timed:
     def line(self, features: int) -> str:
         """Score and test the features in blocks of the size of a run; return a row of the table."""
         of_size = {"knn": lambda n: graph_of(n, 1), "rbf": _rbf_of}[self.graph]
+        spent = dict.fromkeys(("graph", "scores", "both", "permutations"), 0.0)
         start = time.process_time()
         made = problem(self.method, np.zeros((self.n, 2)), of_size(self.n))
-        prepare = METHODS[self.method].load("prepare")
+        prepare = prepare_of(self.method)
         scorer = TestedScorer(prepare(made), made, "moments")
-        rng, spent, found = np.random.default_rng(0), Counter(), np.zeros(len(HOW), int)
+        rng, found = np.random.default_rng(0), np.zeros(len(HOW), int)
         spent["graph"] = time.process_time() - start
         permute = scorer.judge._permute
 
@@ -435,13 +445,13 @@ class Timed:
             permute(*given)
             spent["permutations"] += time.process_time() - start
 
-        scorer.judge._permute = permuted
         for span in cut(features, block_features(self.n, 8)):
             values = rng.normal(size=(span.size, self.n))
             start = time.process_time()
             scorer.scorer.score_block(Block(values.copy()))
             scored = time.process_time()
-            how = scorer.score_block(Block(values))["how"]
+            with mock.patch.object(scorer.judge, "_permute", permuted):
+                how = scorer.score_block(Block(values))["how"]
             spent["scores"] += scored - start
             spent["both"] += time.process_time() - scored
             found += np.bincount(how, minlength=len(HOW))

@@ -134,9 +134,7 @@ class Cell(NamedTuple):
         X = pd.DataFrame(values, known.index, [f"f{i}" for i in range(features)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ranked = sfs.rank(
-                X, rows="samples", method=self.method, **dict(known.items()), **design.options
-            )
+            ranked = sfs.rank(X, rows="samples", method=self.method, **known, **design.options)
         p = ranked.table["p_value"].dropna().to_numpy()
         return np.mean(p[:, None] <= LEVELS, axis=0), "pvalues" in ranked.facts["method"]
 

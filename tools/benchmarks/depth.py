@@ -13,7 +13,6 @@ up to 0.05 and 0.001 in all seeds, and in how many the warning `depth` came up.
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -80,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -145,8 +145,7 @@ def thinned(path: Path, labels: str, folder: Path) -> tuple[Path, str, int]:
     spec = str(path.parent / labels)
     if path.suffix == ".gct":
         return path, spec, table[column or "label"].nunique()
-    readers = {".parquet": pd.read_parquet, ".csv": pd.read_csv}
-    values = readers[path.suffix](path)
+    values = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     chosen = 1 + some(values.shape[1] - 1, SAMPLES)
     values = values.iloc[some(len(values), FEATURES), [0, *chosen]]
     copy = copy.with_suffix(".parquet")

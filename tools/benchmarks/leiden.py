@@ -25,7 +25,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ HEAD = """# Do the clusters survive?
 python -m tools.benchmarks.cell_collections FOLDER SETS
 python -m tools.benchmarks.leiden DATA --more SETS --out docs/clusters.md
 ```"""
-Row = dict[str, Any]
+Row = dict[Hashable, Any]
 Draw = tuple[str, int, Cells]
 """Its part, whether it is the first or the second of the set, and the cells."""
 
@@ -128,7 +129,8 @@ def table(part: pd.DataFrame) -> Iterator[str]:
     of_draws = part.groupby(["set", "list", "draw"], sort=False)[measures].mean()
     of_sets = of_draws.groupby(["set", "list"], sort=False).mean()
     apart = of_draws.groupby(["set", "list"]).agg(np.ptp).groupby("list").mean()
-    ahead = of_sets.xs(names[0], level="list").sub(of_sets, level="set").groupby("list")
+    default = of_sets[of_sets.index.get_level_values("list") == names[0]].droplevel("list")
+    ahead = default.sub(of_sets, level="set").groupby("list")
     mean, error = ahead.mean(), ahead.sem()
     rows = {name: _pairs(of_sets.loc[name], names) for name in dict.fromkeys(part["set"])}
     rows["**mean**"] = _pairs(of_sets.groupby("list").mean(), names)
@@ -139,9 +141,13 @@ def table(part: pd.DataFrame) -> Iterator[str]:
     yield "|---" * (1 + len(names)) + "|"
     for name, cells in rows.items():
         yield f"| {name} | {' | '.join(cells)} |"
-    below = (mean < -2 * error).stack()
-    found = ", ".join(f"{name} ({measure})" for name, measure in below.index[below])
-    yield f"\nThe default is below {found or 'no list'} by more than two standard errors."
+    below = [
+        f"{name} ({measure})"
+        for name, measure in product(names, measures)
+        if (mean < -2 * error).loc[name, measure]
+    ]
+    found = ", ".join(below) or "no list"
+    yield f"\nThe default is below {found} by more than two standard errors."
 
 
 def _pairs(frame: pd.DataFrame, names: list[str], form: str = ".3f") -> list[str]:

@@ -116,7 +116,7 @@ class DataSet:
         return X, pd.factorize(labels.loc[X.columns])[0]
 
 
-SETS = (
+SETS: tuple[DataSet, ...] = (
     DataSet("allaml", "allaml/expression.parquet"),
     DataSet("prostate_ge", "prostate_ge/expression.parquet"),
     DataSet("tox171", "tox171/expression.parquet", logs),
@@ -276,7 +276,7 @@ def measure(known: DataSet, rankings: dict[str, str], data: Path, bench: Bench) 
         if isinstance(found, Exception):
             print(f"{known.name}, {name}: {found}", file=sys.stderr)
             continue
-        worths[name] = judge.worth(X.index.get_indexer(found))
+        worths[name] = judge.worth(X.index.get_indexer(pd.Index(found)))
     return [{"set": known.name, "ranking": name, **vars(w)} for name, w in worths.items()]
 
 
@@ -291,9 +291,10 @@ def measure_with_labels(known: DataSet, rankings: dict[str, str], data: Path, be
         classes.index = pd.Index(X.columns[train], name="sample")
         classes.to_csv(labels, sep="\t")
         for name, options in rankings.items():
-            genes = X.index.get_indexer(ranked(file, f"{options} --labels {labels}:class"))
-            found = [judge.in_fold(genes[:size], train, test) for size in judge.sizes]
-            worth[name] += float(np.mean(found)) / INNER
+            found = ranked(file, f"{options} --labels {labels}:class")
+            genes = X.index.get_indexer(pd.Index(found))
+            accuracy = [judge.in_fold(genes[:size], train, test) for size in judge.sizes]
+            worth[name] += float(np.mean(accuracy)) / INNER
     return [{"set": known.name, "ranking": k, "accuracy": v} for k, v in worth.items()]
 
 
@@ -308,7 +309,8 @@ def of_sets(
             rows += done.result()
             print(f"{waiting[done]}: done", file=sys.stderr)
     order = [known.name for known in sets]
-    return pd.DataFrame(sorted(rows, key=lambda row: order.index(row["set"])))
+    rows.sort(key=lambda row: order.index(row["set"]))
+    return pd.DataFrame(rows)
 
 
 def report_with_labels(found: pd.DataFrame) -> str:
@@ -338,7 +340,9 @@ def report(found: pd.DataFrame) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     by_set = found.pivot(index="set", columns="ranking", values="accuracy")
-    for name, part in found.groupby("ranking", sort=False):
+    names = list(dict.fromkeys(found["ranking"]))
+    for name in names:
+        part = found[found["ranking"] == name]
         to_variable, to_random = (
             (by_set[name] - by_set[other]).dropna() for other in (BASELINE, "random genes")
         )
@@ -348,14 +352,13 @@ def report(found: pd.DataFrame) -> str:
             f"{part['nmi'].mean():.3f} | {part['redundancy'].mean():.2f} | "
             f"{part['spikes'].mean():.0%} |"
         )
-    names = list(dict.fromkeys(found["ranking"]))
     lines += accuracy_by_set(by_set.loc[list(dict.fromkeys(found["set"]))], names)
     return "\n".join(lines) + "\n"
 
 
 def with_error(differences: pd.Series) -> str:
     """Return the mean of paired differences, with its standard error."""
-    return f"{differences.mean():+.3f} ± {differences.sem():.3f}"
+    return f"{differences.mean():+.3f} ± {differences.std() / len(differences) ** 0.5:.3f}"
 
 
 def main() -> None:

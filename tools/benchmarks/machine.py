@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "numba", "scikit-learn", "dask")
+PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "dask")
 
 
 def processor() -> str:

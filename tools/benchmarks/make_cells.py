@@ -1,8 +1,5 @@
 """Simulate single cells straight into an h5ad file, in blocks: counts and a graph of neighbours.
 
-usage: python tools/benchmarks/make_cells.py FILE.h5ad N_CELLS N_GENES
-           [--filled 0.05] [--neighbors 15] [--seed 0]
-
 Cells stand on a ring in a random order. Each is joined to those at a few distances along it, by
 weights of the pair (`obsp/connectivities`, symmetric, float32). A tenth of the genes are expressed
 on an arc of the ring, the others anywhere. X is CSR, cells in rows, float32.
@@ -10,7 +7,6 @@ on an arc of the ring, the others anywhere. X is CSR, cells in rows, float32.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -114,19 +110,3 @@ def _graph(file: h5py.File, angle: np.ndarray, half: int, rng: np.random.Generat
         _append(indices, np.take_along_axis(columns, order, axis=1).ravel().astype(np.int32))
         _append(data, np.take_along_axis(pairs, order, axis=1).ravel())
     group["indptr"] = np.arange(n + 1, dtype=np.int64) * (2 * half)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("n_cells", type=int)
-    parser.add_argument("n_genes", type=int)
-    parser.add_argument("--filled", type=float, default=0.05)
-    parser.add_argument("--neighbors", type=int, default=15)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    make_cells(given.file, given.n_cells, given.n_genes, given.filled, given.neighbors, given.seed)
-
-
-if __name__ == "__main__":
-    main()

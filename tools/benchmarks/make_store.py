@@ -1,6 +1,6 @@
 """Simulate a large dense matrix straight into a store, in blocks.
 
-usage: python tools/benchmarks/make_store.py STORE N_SAMPLES N_FEATURES [--dtype float32]
+usage: python -m tools.benchmarks.make_store STORE N_SAMPLES N_FEATURES
 
 Samples form four clusters; a tenth of the features follow them.
 """
@@ -8,6 +8,7 @@ Samples form four clusters; a tenth of the features follow them.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,9 @@ from sfs_cli.store.build import write_store_files
 BLOCK = 20_000
 
 
-def blocks(n: int, m: int, seed: int = 0):
+def blocks(n: int, m: int) -> Iterator[np.ndarray]:
     """Yield float32 blocks (features x samples)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     clusters = rng.integers(0, 4, n)
     for lo in range(0, m, BLOCK):
         size = min(BLOCK, m - lo)
@@ -32,14 +33,14 @@ def blocks(n: int, m: int, seed: int = 0):
         yield values
 
 
-def make_store(path: Path, n: int, m: int, dtype: str = "float32") -> None:
+def make_store(path: Path, n: int, m: int) -> None:
     """Write the store."""
     path.mkdir(parents=True)
     with (path / "values.bin").open("wb") as file:
         for block in blocks(n, m):
-            file.write(np.ascontiguousarray(block, dtype).data)
+            file.write(block.data)
     ids = Ids([f"f{i:07d}" for i in range(m)], [f"s{i:06d}" for i in range(n)])
-    write_store_files(path, ids, np.dtype(dtype), source={})
+    write_store_files(path, ids, np.dtype(np.float32), source={})
 
 
 def main() -> None:
@@ -47,9 +48,8 @@ def main() -> None:
     parser.add_argument("store", type=Path)
     parser.add_argument("n_samples", type=int)
     parser.add_argument("n_features", type=int)
-    parser.add_argument("--dtype", default="float32")
     given = parser.parse_args()
-    make_store(given.store, given.n_samples, given.n_features, given.dtype)
+    make_store(given.store, given.n_samples, given.n_features)
 
 
 if __name__ == "__main__":

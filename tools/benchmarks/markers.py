@@ -15,6 +15,7 @@ import argparse
 import warnings
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ TRANSFORMS = (
     "log1p",
     "log2cpm:tmm",
 )
-METHODS = {
+METHODS: dict[str, dict[str, Any]] = {
     "spec": {"method": "spec", "similarity": "knn"},
     "default": {},
     "variance": {"method": "variance"},

@@ -96,7 +96,7 @@ def environment(bench: Bench, name: str) -> Path:
 
 
 def run_peer(
-    interpreter: str | Path,
+    interpreter: Path,
     name: str,
     function: str,
     inputs: Mapping[str, Any],
@@ -137,10 +137,10 @@ def run_peer(
     variables = free_threads() | ({"NUMBA_NUM_THREADS": str(threads)} if threads else {})
     with tempfile.TemporaryDirectory() as folder:
         for key, value in inputs.items():
-            if sparse.issparse(value):
-                sparse.save_npz(f"{folder}/{key}.npz", value, compressed=False)
-            else:
+            if isinstance(value, np.ndarray):
                 np.save(f"{folder}/{key}.npy", value)
+            else:
+                sparse.save_npz(f"{folder}/{key}.npz", value, compressed=False)
         script = HERE / "peer_scripts" / f"run_{name}.py"
         words = [function, folder, str(repeat), json.dumps(options)]
         done = subprocess.run(

@@ -91,10 +91,10 @@ def python(code: str) -> float:
     return run([sys.executable, "-c", code]).seconds
 
 
-def printed(code: str, *words: str | Path, environment: Mapping[str, str] | None = None) -> str:
-    """Run Python code as a process; return the last line that it prints."""
+def printed(*words: str | Path, environment: Mapping[str, str] | None = None) -> str:
+    """Run Python with arguments as a process; return the last line that it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
+        [sys.executable, *map(str, words)],
         capture_output=True,
         text=True,
         env=environment,

@@ -57,7 +57,7 @@ def main() -> None:
     for seed in range(asked.seeds):
         data = drawn(seed, asked.cells, asked.genes)
         for way, options in WAYS.items():
-            table = sfs.rank(data, labels="condition", copy=True, **options).table
+            table = sfs.rank(data, labels="condition", inplace=False, **options).table
             small, q = table.p_value <= LEVEL, table.q_value <= LEVEL
             found[way].append((float(small[table.p_value.notna()].mean()), int(q.sum())))
     print("| tested | p <= 0.05 of null genes | genes with q <= 0.05 |\n|---|---|---|")

@@ -18,10 +18,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from sfs_cli.methods.kernel import Thin
 from tools.benchmarks.processes import ONE_THREAD, free_threads, printed
 
 RATES = """
@@ -39,23 +43,6 @@ def best(f):
     return min(times)
 syrk, gemm = best(lambda: blas.ssyrk(1.0, F.T)), best(lambda: np.dot(F, S, out=out))
 print(json.dumps([n * n * block / syrk, 2 * n * n * block / gemm]))
-"""
-
-THIN = """
-import sys, time
-import numpy as np
-from sfs_cli.methods.kernel import Thin
-n, rng, repeat = int(sys.argv[1]), np.random.default_rng(0), 20
-rows = (1 << 19) // (4 * n)
-values = rng.standard_normal((rows, n)).astype("f4")
-scores = Thin(np.ones(n), rng.standard_normal((n, 3)))
-times = []
-for _ in range(5):
-    start = time.perf_counter()
-    for _ in range(repeat):
-        scores.read(values)
-    times.append(time.perf_counter() - start)
-print(repeat * rows * n / min(times))
 """
 
 
@@ -86,8 +73,8 @@ class Rates:
 
 def rates(n: int) -> Rates:
     """Measure the rates in a process that may use all cores."""
-    syrk, gemm = json.loads(printed(RATES, str(n), environment=free_threads()))
-    thin = float(printed(THIN, str(n), environment=os.environ | ONE_THREAD))
+    syrk, gemm = json.loads(printed("-c", RATES, str(n), environment=free_threads()))
+    thin = float(printed("-m", __name__, str(n), environment=os.environ | ONE_THREAD))
     return Rates(syrk, gemm, thin * len(os.sched_getaffinity(0)))
 
 
@@ -99,3 +86,21 @@ def reading(store: Path) -> float:
         while file.readinto(buffer):
             pass
     return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print the values a second of a pass over few columns, of the samples that are given."""
+    n, rng, repeat = int(sys.argv[1]), np.random.default_rng(0), 20
+    values = rng.standard_normal(((1 << 19) // (4 * n), n)).astype("f4")
+    scores = Thin(np.ones(n), rng.standard_normal((n, 3)))
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(repeat):
+            scores.read(values)
+        times.append(time.perf_counter() - start)
+    print(repeat * values.size / min(times))
+
+
+if __name__ == "__main__":
+    main()

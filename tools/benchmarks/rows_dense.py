@@ -7,16 +7,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+
 from sfs_cli.options.grammar import command
 from sfs_cli.options.rank import RankConfig
-from tools.benchmarks import bench_rank
-from tools.benchmarks.processes import sfs
+from tools.benchmarks.processes import printed, python, sfs
 from tools.benchmarks.roofline import Rates, rates, reading
 from tools.benchmarks.stages import stages
-from tools.benchmarks.table import Bench, Found, Note, Part, Row, compared, job, seconds
+from tools.benchmarks.table import RBF_PHI2, Bench, Found, Note, Part, Row, compared, job, seconds
 
 WHOLE, ASKED = 1.3, 1.5
 CLUSTERS = CLASSES = 4
+READ = "import sys, time, pyarrow.csv as c; s = time.perf_counter(); c.read_csv(sys.argv[1]); "
+READ += "print(time.perf_counter() - s)"
 
 
 def shape(bench: Bench) -> tuple[int, int]:
@@ -36,7 +41,7 @@ def dense(bench: Bench) -> Found:
 
     yield compared(
         f"`rank`, {n} x {m:,} float32 store, rbf + phi2; n²m/syrk + 2n²m/gemm",
-        lambda: sfs("rank", store, "--out", out, "--force", "-q").seconds,
+        lambda: sfs("rank", store, *RBF_PHI2, "--out", out, "--force", "-q").seconds,
         limit,
         1 if bench.small else 5,
         bench.asked(WHOLE),
@@ -48,14 +53,15 @@ def scoring(bench: Bench) -> Found:
     n, m = shape(bench)
     store, labels = bench.store(n, m), bench.labels(n, CLASSES)
     reading(store)
-    label_graph = {"similarity": "label", "labels": str(labels)}
+    rbf, label = {"similarity": "rbf"}, {"similarity": "label", "labels": str(labels)}
+    phi2 = {"method": "spec", "ranking": "phi2"}
     phi3 = {"method": "spec", "ranking": "phi3", "clusters": CLUSTERS}
     cases: dict[str, dict[str, Any]] = {
-        "phi2 on rbf": {},
-        "phi3 on rbf": phi3,
-        "GDCOV on rbf": {"method": "gdcov"},
-        "phi2 on labels": label_graph,
-        "phi3 on labels": {**label_graph, **phi3},
+        "phi2 on rbf": rbf | phi2,
+        "phi3 on rbf": rbf | phi3,
+        "GDCOV on rbf": rbf | {"method": "gdcov"},
+        "phi2 on labels": label | phi2,
+        "phi3 on labels": label | phi3,
         "Fisher Score": {"method": "fisher", "labels": str(labels)},
     }
     for name, options in cases.items():
@@ -102,7 +108,28 @@ def of_pass(best: Rates, name: str, n: int, m: int) -> float:
     return best.square(n, m)
 
 
+def write_csv(path: Path, genes: int, samples: int) -> None:
+    """Write a matrix of genes x samples as text."""
+    X = np.random.default_rng(0).normal(8, 2, (genes, samples)).round(6)
+    columns = {f"s{j}": X[:, j] for j in range(samples)}
+    pc.write_csv(pa.table({"gene": [f"g{i}" for i in range(genes)], **columns}), str(path))
+
+
 @job("text", "Text input and start-up")
 def text(bench: Bench) -> Found:
     genes, samples = (2000, 50) if bench.small else (20_000, 500)
-    yield from bench_rank.text_rows(bench.scratch, bench.repeat, genes, samples)
+    csv, out = bench.scratch / "wide.csv", bench.scratch / "text"
+    write_csv(csv, genes, samples)
+    yield compared(
+        f"`rank`, {genes:,} x {samples} CSV, rbf + phi2; `pyarrow.csv.read_csv`",
+        lambda: sfs("rank", csv, *RBF_PHI2, "--out", out, "--force", "-q").seconds,
+        lambda: float(printed("-c", READ, csv)),
+        bench.repeat,
+    )
+    for words in (["--help"], ["rank", "--help"]):
+        yield compared(
+            f"`sfs {' '.join(words)}`; `import click, rich`",
+            lambda: sfs(*words).seconds,  # noqa: B023 - called before the next
+            lambda: python("import click, rich"),
+            3 * bench.repeat,
+        )

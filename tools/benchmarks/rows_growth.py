@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tools.benchmarks.processes import Usage, sfs
-from tools.benchmarks.table import Bench, Found, Note, Row, job, plain_table, seconds
+from tools.benchmarks.table import RBF_PHI2, Bench, Found, Note, Row, job, plain_table, seconds
 
 POINTS = 6
 TOO_SMALL = 0.1
@@ -43,8 +43,7 @@ def ladder(low: int, high: int, points: int = POINTS) -> list[int]:
 
 def rank(bench: Bench, store: Path) -> Usage:
     """Run the whole command."""
-    command = ("rank", store, "--similarity", "rbf", "--method", "spec,ranking=phi2")
-    return sfs(*command, "--out", bench.scratch / "growth", "--force", "-q")
+    return sfs("rank", store, *RBF_PHI2, "--out", bench.scratch / "growth", "--force", "-q")
 
 
 def measured(bench: Bench, size: int, n: int, m: int) -> Point:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tools.benchmarks.processes import sfs
-from tools.benchmarks.table import Bench, Found, Note, Part, Row, job, seconds
+from tools.benchmarks.table import RBF_PHI2, Bench, Found, Note, Part, Row, job, seconds
 
 LARGE = 3e9
 """Bytes of a store that is removed at once."""
@@ -29,7 +29,9 @@ def memory(bench: Bench) -> Found:
 def one(bench: Bench, n: int, m: int, name: str, allowed: int) -> Found:
     """Yield the row of one run."""
     store, out = bench.store(n, m), bench.scratch / "memory"
-    used = sfs("rank", store, "--memory", name, "--out", out, "--force", "-q", watch=True)
+    used = sfs(
+        "rank", store, *RBF_PHI2, "--memory", name, "--out", out, "--force", "-q", watch=True
+    )
     yield Row(
         f"rbf + phi2, {n} x {m:,} float32 ({4 * n * m / 1e9:.1f} GB), --memory {name}, "
         f"{seconds(used.seconds)}",

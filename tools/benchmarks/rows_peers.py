@@ -8,20 +8,30 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.stats import spearmanr
 
-from tools.benchmarks import bench_mrsf, bench_relieff, bench_rfs
+from sfs_cli.graph import distances as kernels
+from sfs_cli.methods.classical import FisherScorer, FTestScorer
+from sfs_cli.methods.relieff import solve
+from sfs_cli.methods.spectral import SpecScorer, laplacian_score
+from tests.making import make_problem
 from tools.benchmarks.peers import Peer, environment, run_peer
 from tools.benchmarks.table import Bench, Found, Note, Part, Row, job, seconds
 
 SAME = 1e-6
 """Relative differences between peers and ours up to this are rounding."""
+
+
+def rbf(X: np.ndarray) -> np.ndarray:
+    """Return the rbf similarity of samples x features with the median bandwidth."""
+    X = X - X.mean(axis=0)
+    d2 = kernels.squared_distances(X @ X.T)
+    return kernels.rbf(d2, kernels.median_bandwidth(d2))
 
 
 def simulated(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -30,7 +40,7 @@ def simulated(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     codes = np.arange(n) % 4
     X = rng.normal(8, 2, (n, m))
     X[:, : m // 10] += rng.normal(0, 1.5, (4, m // 10))[codes]
-    return X, codes, bench_mrsf.rbf(X)
+    return X, codes, rbf(X)
 
 
 def ours(
@@ -43,8 +53,6 @@ def ours(
     **options: Any,
 ) -> tuple[float, np.ndarray]:
     """Return the median time of a scoring pass, preparation included, and the scores."""
-    from tests.making import make_problem
-
     context = make_problem(X, codes=codes, S=S, threads=os.cpu_count() or 1, **options)
     assert context.engine is not None
     times, score = [], np.empty(0)
@@ -58,8 +66,7 @@ def ours(
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Return Spearman's correlation of two orders (features, best first)."""
-    places = [np.argsort(order) for order in (first, second)]
-    return float(np.corrcoef(places)[0, 1])
+    return float(spearmanr(np.argsort(first), np.argsort(second)).statistic)
 
 
 def apart(mine: np.ndarray, theirs: np.ndarray) -> float:
@@ -85,9 +92,6 @@ def same_order(what: str, correlation: float) -> Row:
 
 @job("skfeature", "skfeature-chappers: Laplacian Score, SPEC, Fisher Score")
 def skfeature(bench: Bench) -> Found:
-    from sfs_cli.methods.classical import FisherScorer
-    from sfs_cli.methods.spectral import SpecScorer, laplacian_score
-
     interpreter = environment(bench, "skfeature")
     n, m = (60, 300) if bench.small else (200, 10_000)
     X, codes, S = simulated(n, m)
@@ -135,8 +139,6 @@ def skfeature(bench: Bench) -> Found:
 
 @job("sklearn", "scikit-learn: f_classif")
 def sklearn(bench: Bench) -> Found:
-    from sfs_cli.methods.classical import FTestScorer
-
     interpreter = environment(bench, "sklearn")
     n, m = (60, 300) if bench.small else (200, 100_000)
     X, codes, _ = simulated(n, m)
@@ -147,58 +149,18 @@ def sklearn(bench: Bench) -> Found:
     yield same("F-test", apart(score, theirs.found["score"]))
 
 
-@job("mrsf", "scikit-learn: MultiTaskLasso at the last penalty, against the whole MRSF path")
-def mrsf(bench: Bench) -> Found:
-    interpreter = environment(bench, "sklearn")
-    if bench.small:
-        cases: dict[str, Callable[[], np.ndarray]] = {"simulated": lambda: simulated(60, 300)[0]}
-    else:
-        folders = {name: bench.data_set(name) for name in bench_mrsf.NAMES[:2]}
-        cases = {
-            name: lambda folder=folder: bench_mrsf.load(folder.parent, folder.name)
-            for name, folder in folders.items()
-        }
-    select = 10 if bench.small else 100
-
-    def path(name: str) -> Found:
-        X = cases[name]()
-        found = bench_mrsf.measure(X, select, interpreter)
-        size = f"{X.shape[0]} x {X.shape[1]:,}"
-        yield timing(f"MRSF path to {select} features, {name}, {size}", found.seconds, found.theirs)
-        yield Row(f"MRSF, {name}, largest relative duality gap", "", "", found.gap, SAME)
-
-    for name in cases:
-        yield Part(name, partial(path, name))
-
-
 @job("skrebate", "scikit-rebate: ReliefF")
 def skrebate(bench: Bench) -> Found:
     interpreter = environment(bench, "skrebate")
     n, m = (60, 100) if bench.small else (200, 2000)
-    mine, peer, difference = bench_relieff.measure(n, m, bench.repeat, interpreter)
-    yield timing(f"ReliefF, {n} x {m:,}, k = 10", mine, peer)
+    k = 10
+    X, codes = np.random.default_rng(0).normal(8, 2, (n, m)), np.arange(n) % 2
+    times, score = [], np.empty(0)
+    for _ in range(bench.repeat + 1):  # the first one warms up
+        start = time.perf_counter()
+        score = solve(make_problem(X, codes=codes, relieff_neighbors=k)).score
+        times.append(time.perf_counter() - start)
+    theirs = run_peer(interpreter, "skrebate", "relieff", {"X": X, "y": codes}, neighbors=k)
+    yield timing(f"ReliefF, {n} x {m:,}, k = {k}", statistics.median(times[1:]), theirs)
+    difference = float(np.abs(theirs.found["score"] - score).max())
     yield Row("ReliefF, largest difference", "", "", difference, 1e-9)
-
-
-@job("rfs", "skfeature-chappers: RFS")
-def robust(bench: Bench) -> Found:
-    interpreter = environment(bench, "skfeature")
-    if bench.small:
-        name, (X, codes, _) = "simulated", simulated(30, 40)
-    else:
-        name, (X, codes) = "colon", bench_rfs.read(bench.data_set("colon"))
-    size, limit = f"RFS, {name}, {X.shape[0]} x {X.shape[1]:,}, gamma 0.1", 90.0
-    mine, gap, best = bench_rfs.ours(X, codes, 0.1, bench.repeat)
-    yield Row(f"{size}, relative gap", "", "", gap, SAME)
-    try:
-        peer, top = bench_rfs.peer(X, codes, 0.1, interpreter, limit)
-    except subprocess.TimeoutExpired:
-        reference = f"skfeature-chappers: more than {limit:.0f} s, ended then"
-        yield Row(size, seconds(mine), reference)
-        return
-    yield timing(size, mine, peer)
-    yield Row(f"{size}, of its 20 best also ours", str(len(best & top)), "20")
-    yield Note(
-        "skfeature codes the classes as -1 and 1 rather than 0 and 1, and penalises the intercept "
-        "with the features, so its objective is another one."
-    )

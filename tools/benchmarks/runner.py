@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from tools.benchmarks.processes import ONE_THREAD
 from tools.benchmarks.table import HEAD, JOBS, ROOT, Bench, Found, MissingError, Note, Part, Row
 
-for _module in ("dense", "memory", "growth", "peers", "cells"):
+for _module in ("dense", "memory", "growth", "peers", "mrsf", "rfs", "cells"):
     importlib.import_module(f"tools.benchmarks.rows_{_module}")
 
 FAILED = "**failed**: "
@@ -47,7 +47,7 @@ class Output:
 
 
 @dataclass
-class MemoryCounter:
+class Tally:
     """What became of the rows."""
 
     holds: int = 0
@@ -75,7 +75,7 @@ class MemoryCounter:
 
 def run_jobs(names: Sequence[str], bench: Bench, output: Output, timeout: float) -> int:
     """Run jobs one after the other; return 1 when one failed, which a ratio cannot make it."""
-    start, tally = time.perf_counter(), MemoryCounter()
+    start, tally = time.perf_counter(), Tally()
     for name in names:
         output.write(f"\n## {JOBS[name].title} (`{name}`)\n\n{HEAD}")
         notes = []
@@ -92,7 +92,7 @@ def run_jobs(names: Sequence[str], bench: Bench, output: Output, timeout: float)
     return 1 if tally.broken else 0
 
 
-def in_process(name: str, bench: Bench, timeout: float) -> Iterator[Row | Note]:
+def in_process(name: str, bench: Bench, timeout: float) -> Generator[Row | Note]:
     """Run a job in a new process group, and yield what it finds as it comes."""
     settings = {key: str(value) if isinstance(value, Path) else value for key, value in _of(bench)}
     with contextlib.ExitStack() as stack:

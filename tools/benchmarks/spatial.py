@@ -174,8 +174,7 @@ def of_sfs(data: Data, words: tuple[str, ...], folder: Path) -> Test:
     """Test by `sfs rank`, as a process."""
     path, out = folder / "tissue.h5ad", folder / "out"
     write(path, data.counts.T, data.coordinates)
-    given = (*words, "--threads", "1", "--out", out, "--force")
-    used = sfs("rank", path, *given)
+    used = sfs("rank", path, *words, "--threads", "1", "--out", out, "--force")
     p = pd.read_csv(out / "ranking.tsv", sep="\t", index_col="feature")["p_value"]
     order = [f"G{i}" for i in range(len(data.counts))]
     return Test(p.reindex(order).to_numpy(), used.seconds, used.peak)
@@ -225,7 +224,7 @@ def measure(data: Data, test: Test) -> dict[str, float]:
     found["FDR"] = (hit & null).sum() / max(hit.sum(), 1)
     of_null = p[null & enough]
     found |= {f"null ≤ {a:g}": (of_null <= a).mean() for a in (0.05, 0.001)}
-    found["KS"] = kstest(of_null, "uniform").statistic
+    found["KS"] = float(kstest(of_null, "uniform").statistic)
     return found | {"seconds": test.seconds, "MB": test.peak / 1e6}
 
 
@@ -288,9 +287,9 @@ def report(rows: pd.DataFrame, given: argparse.Namespace) -> str:
     digits = {"null ≤ 0.05": 3, "null ≤ 0.001": 4, "KS": 3, "seconds": 1}
     digits |= dict.fromkeys(("found", "at FDR .05", "in both", "MB"), 0)
     means = rows.groupby(["tissue", "tool"], sort=False)[columns].mean()
-    for (tissue, tool), row in means.iterrows():
+    for row in means.reset_index().to_dict("records"):
         cells = [f"{row[c]:,.{digits.get(c, 2)}f}" for c in columns]
-        lines.append(f"| {tissue} | {tool} | {' | '.join(cells)} |")
+        lines.append(f"| {row['tissue']} | {row['tool']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

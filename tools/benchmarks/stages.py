@@ -1,5 +1,7 @@
 """How long the stages of a ranking take, inside of a fresh process.
 
+usage: python -m tools.benchmarks.stages MATRIX OPTIONS, which are those of `RankConfig` as JSON
+
 ``scoring`` is the pass alone; what it needs besides the graph, as eigenvectors, is ``preparing``.
 """
 
@@ -7,48 +9,60 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tools.benchmarks.processes import ONE_THREAD, printed
 
 STAGES = ("imports", "opening", "graph", "preparing", "scoring")
-CODE = """
-import json, sys, time
-marks = [time.perf_counter()]
-def mark():
-    marks.append(time.perf_counter())
-from sfs_cli.options import RankConfig
-from sfs_cli.run.load import loaded
-from sfs_cli.run import scoring
-from sfs_cli.run.needs import SCORES
-from sfs_cli.compute.engine import Engine
-from sfs_cli.logs import Messages
-silent = Messages(verbosity=-1)
-passes = []
-def columns(engine, *args, once=Engine.columns):
-    start = time.perf_counter()
-    found = once(engine, *args)
-    if engine.purpose == SCORES:
-        passes.append(time.perf_counter() - start)
-    return found
-Engine.columns = columns
-config = RankConfig(sys.argv[1], **json.loads(sys.argv[2]))
-mark()
-with loaded(config, silent) as run:
-    run.fit()
-    mark()
-    graph = scoring.make_graph(run)
-    mark()
-    scoring.solve(run, graph.similarity if graph else None)
-    mark()
-*times, solved = [b - a for a, b in zip(marks, marks[1:])]
-print(json.dumps([*times, solved - sum(passes), sum(passes)]))
-"""
 
 
 def stages(matrix: Path, **options: Any) -> dict[str, float]:
     """Return the seconds of each stage of a ranking; options are those of `RankConfig`."""
-    environment = os.environ | ONE_THREAD
-    line = printed(CODE, matrix, json.dumps(options), environment=environment)
-    return dict(zip(STAGES, json.loads(line)))
+    words = ("-m", __name__, matrix, json.dumps(options))
+    return dict(zip(STAGES, json.loads(printed(*words, environment=os.environ | ONE_THREAD))))
+
+
+def main() -> None:
+    """Print the seconds of the stages, as `STAGES` has them."""
+    marks, passes = [time.perf_counter()], [0.0]
+
+    def mark() -> None:
+        marks.append(time.perf_counter())
+
+    # imported here: the first stage
+    from sfs_cli.compute.engine import Arrays, Engine
+    from sfs_cli.logs import Messages
+    from sfs_cli.options import RankConfig
+    from sfs_cli.run import scoring
+    from sfs_cli.run.load import loaded
+    from sfs_cli.run.needs import SCORES
+
+    columns = Engine.columns
+
+    def timed(engine: Engine, *given: Any) -> Arrays:
+        start = time.perf_counter()
+        found = columns(engine, *given)
+        if engine.purpose == SCORES:
+            passes.append(time.perf_counter() - start)
+        return found
+
+    config = RankConfig(sys.argv[1], **json.loads(sys.argv[2]))
+    mark()
+    with mock.patch.object(Engine, "columns", timed), loaded(config, Messages(verbosity=-1)) as run:
+        run.fit()
+        mark()
+        graph = scoring.make_graph(run)
+        mark()
+        scoring.solve(run, graph.similarity if graph else None)
+        mark()
+    *times, solved = [b - a for a, b in pairwise(marks)]
+    print(json.dumps([*times, solved - sum(passes), sum(passes)]))
+
+
+if __name__ == "__main__":
+    main()

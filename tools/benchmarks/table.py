@@ -17,6 +17,8 @@ from typing import TypeAlias
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+RBF_PHI2 = ("--similarity", "rbf", "--method", "spec,ranking=phi2")
+"""Options of `sfs rank` that many jobs measure."""
 HEAD = "| what | ours | reference | ratio | asked | holds |\n|---|---|---|---|---|---|"
 
 
@@ -115,7 +117,7 @@ class Bench:
         """Return a simulated float32 store, made on first use by a process of its own."""
         path = self.scratch / f"{n}x{m}.store"
         if not path.exists():
-            maker = [sys.executable, str(HERE / "make_store.py"), str(path), str(n), str(m)]
+            maker = [sys.executable, "-m", "tools.benchmarks.make_store", str(path), str(n), str(m)]
             subprocess.run(maker, check=True)
         return path
 

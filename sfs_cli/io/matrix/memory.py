@@ -110,7 +110,9 @@ def chosen_part(parts: list[str], options: ReadOptions, where: object = None) ->
     elif options.layer is not None:
         asked, name = f"layers/{options.layer}", f"layer {options.layer!r}"
     if asked not in parts:
-        hint = f"X, --layer {RAW} or --layer NAME: the file has {listed(parts, 20) or 'none'}"
+        words = {"X": "X (without --layer)", "raw": f"--layer {RAW}"}
+        there = [words.get(part, f"--layer {part.removeprefix('layers/')}") for part in parts]
+        hint = f"the file has {listed(there, 20) or 'no matrix'}"
         raise InputError(f"there is no {name}", where=where, hint=hint)
     return asked
 

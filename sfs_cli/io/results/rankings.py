@@ -40,7 +40,7 @@ _IN_ORDER = "order_of_lines"
 """The column of ranks that a list of ids without one gets."""
 _RANKS = ("rank", "ranking", _IN_ORDER)
 _SCORES = ("score", "scores")
-LARGEST, SMALLEST, ABSOLUTE = ORDERS = "largest-first", "smallest-first", "absolute"
+LARGEST, SMALLEST, ABSOLUTE = "largest-first", "smallest-first", "absolute"
 """Which values of a column are the best; absolute: the largest without their signs."""
 _OF_RANKS = re.compile(r"(?:^|_)(?:rank|ranks|ranking)(?:_|$)")
 _NO_RANKS = re.compile(

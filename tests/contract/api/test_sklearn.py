@@ -300,6 +300,8 @@ def test_minus_one_beside_names_is_a_sample_without_a_class() -> None:
         selectors.Selector(method="sselect").fit(X, each).scores_ for each in (y, numbers)
     )
     np.testing.assert_array_equal(by_name, by_number)
+    with pytest.raises(ValueError, match="y has names and numbers"):
+        selectors.Selector(method="f-test").fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["source", "sources"])

@@ -170,6 +170,7 @@ CONFIGS = [
     ),
     config("text for a number", "seed: three\n", "seed; 'three'; whole number; line 1"),
     config("a source without quotes", "source:\n  - m=target:\n", "in quotes; line 2"),
+    config("a tag", "seed: 3\nmethod: !!str spec\n", "tags; leave it out; line 2, column 9"),
     config("unknown method", "method: fischer\n", "fisher; line 1", code=USAGE),
 ]
 
