@@ -141,7 +141,7 @@ def search_memory(options: GraphOptions, n: int, m: int) -> GraphMemory:
 def search_bytes(n: int, width: int, k: int, limits: Limits = LIMITS) -> int:
     """Return the bytes that a search of k neighbors in `width` dimensions needs."""
     copies = 8 + 4 * COPIES * (n > limits.approximate_above)
-    return n * (copies * width + NEIGHBOR_BYTES * k + SAMPLE_BYTES)
+    return n * (copies * width + NEIGHBOR_BYTES * (k + SPARE) + SAMPLE_BYTES)
 
 
 def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
