@@ -29,6 +29,7 @@ force=()
 for word in "$@"; do
     case $word in
         --force) force=(--force) ;;
+        -h | --help | --help-all) exec sfs shard init "$word" ;;
         # words of sfs shard init and merge that this script gives
         --out | --out=* | --shards | --shards=*)
             refuse 2 "the option $word is not one of MATRIX here" \

@@ -85,6 +85,14 @@ def test_the_plan_of_another_ranking_is_refused_before_anything_is_submitted(env
     assert not (tmp_path / "jobs").exists()
 
 
+def test_help_submits_nothing_beside_a_plan(env, tmp_path):
+    made = ["sfs", "shard", "init", "ranked.plan", str(MATRIX), "--shards", "2"]
+    assert run(made, tmp_path, env).returncode == 0
+    done = run([SUBMIT, "ranked", "2", str(MATRIX), "--help"], tmp_path, env)
+    assert (done.returncode, "--method" in done.stdout) == (0, True)
+    assert not (tmp_path / "jobs").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
