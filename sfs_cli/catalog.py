@@ -198,8 +198,9 @@ _METHODS = (
         },
         cost="n^2 m ceil(r/2); phi3: n m k",
         passes="1",
-        when="few classes: phi1 or phi2; many classes: phi2 or phi3; noisy data: phi3 or a larger "
-        "gamma-power=",
+        when="the default on a graph that is asked for, and without labels where most values are "
+        "zero (cells); few classes: phi1 or phi2; many classes: phi2 or phi3; noisy data: phi3 or "
+        "a larger gamma-power=",
         reference=f"Zhao and Liu, ICML 2007; {_THESIS}, ch. 2",
     ),
     Method(
