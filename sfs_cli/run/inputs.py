@@ -666,7 +666,7 @@ def check_classes(
     """Refuse a single class, or a class of one sample, among the samples that are used.
 
     `columns` are that of the labels, and the others of their table. Samples that are `summed` are
-    made of cells, and those of few cells were left out.
+    made of cells, and those of fewer than some cells were left out.
     """
     counts = {name: count for name, count in labels.counts().items() if count}
     if len(counts) < 2:

@@ -502,7 +502,8 @@ def _choose_samples(
         if config.numeric:
             inputs.check_outcome(used, str(config.labels))
         else:
-            names, summed = _names(known.table), config.pseudobulk is not None
+            names = _names(known.table)
+            summed = config.pseudobulk is not None and config.least_cells > 1
             inputs.check_classes(used, str(config.labels), names, summed=summed)
         return chosen, used
     by = "the sources and their weights" if config.source else config.using("method")

@@ -123,3 +123,6 @@ def test_a_class_of_one_sample_may_be_made_of_few_cells(cells, tmp_path):
     with pytest.raises(InputError, match="one sample: rare") as e:
         summed(tmp_path, cells, labels="obs:cluster", method="f-test")
     assert str(e.value.hint).startswith("give a smaller --min-cells, or leave its sample out")
+    with pytest.raises(InputError, match="one sample: rare") as e:
+        summed(tmp_path, cells, labels="obs:cluster", method="f-test", min_cells=1)
+    assert "--min-cells" not in str(e.value.hint)
