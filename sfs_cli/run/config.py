@@ -7,10 +7,12 @@ from pathlib import Path
 
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError
+from sfs_cli.io.files.sniff import recognize
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given, is_named
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
 from sfs_cli.io.knowledge.sample_columns import is_inside, split_label_spec
+from sfs_cli.io.matrix.base import format_of
 from sfs_cli.io.matrix.quantifiers import sample_names
 from sfs_cli.options.fields import names_file, options_of, texts_of
 from sfs_cli.options.paths import READS, STANDARD_INPUT, is_there, paths_of, split_part
@@ -117,16 +119,19 @@ def refuse_annotation(config: RankConfig) -> None:
         path = split_part(text)[0]
         if path == STANDARD_INPUT or is_there(path):
             continue
+        if Path(matrix).is_dir():
+            format_of(Path(matrix), recognize(matrix))  # a folder of files is refused first
         # who reads other columns knows of those beside labels, and of tables
         own = option in ("labels", "coordinates")
         own |= split_member(Path(matrix))[0].suffix in ANNOTATED and config.labels is None
         if not Path(path).suffix and own:  # it is no table
             name = "NAME" if ":" in text else text
+            of_several = "; of several files (FOLDER/*.h5ad) file is the name of each"
             raise InputError(
                 "there is no such file",
                 where=path,
                 hint=f"give a file, FILE:COLUMN, FILE.xlsx:SHEET:COLUMN, or {inside}:{name} for "
-                "what is inside an h5ad",
+                "what is inside an h5ad" + of_several * (text == "file"),
                 option=option,
             )
 

@@ -237,6 +237,8 @@ def format_of(path: Path, content: Content) -> Format:
         if (path / "run.json").is_file():
             raise InputError("this is a result of sfs, not a matrix", where=path, hint=LIST)
         holds = f"; it holds {listed(files)}" if files else ""
+        if len(ends := {Path(name).suffix for name in files}) == 1 < len(files):
+            holds = f", or {path}/*{ends.pop()} if each has other samples{holds}"
         raise InputError(
             "this is a folder, but none that is a matrix (a store, a Zarr or a 10x folder)",
             where=path,

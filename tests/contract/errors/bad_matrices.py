@@ -20,6 +20,7 @@ from tests.making_commands import (
     cut,
     edited,
     folder_of_things,
+    good,
     h5ad,
     option,
     parquet,
@@ -34,6 +35,13 @@ def refused(
 ) -> Bad:
     """Return a row for the ranking of a matrix."""
     return bad(id, lambda f: ["rank", str(make(f)), *options], name, words)
+
+
+def two_tables(folder: Path) -> Path:
+    (folder / "both").mkdir()
+    good(folder / "both", "a.csv")
+    good(folder / "both", "b.csv")
+    return folder / "both"
 
 
 def damaged_parquet_page(folder: Path) -> Path:
@@ -68,8 +76,16 @@ def no_zarr(folder: Path) -> Path:
 
 
 FILES = [
+    bad(
+        "the names of several files of one",
+        lambda f: ["rank", h5ad(f), "--batch", "file"],
+        "file",
+        "no such file; of several files; the name of each",
+    ),
     refused("no such file", lambda f: f / "no.csv", "no.csv", "no such file"),
     refused("a folder", folder_of_things, "things", "folder"),
+    refused("a folder of files", two_tables, "both", "both/*.csv if each has other samples"),
+    refused("a folder beside a column", two_tables, "both", "folder", "--batch", "file"),
     refused(
         "a damaged page of Parquet", damaged_parquet_page, "m.parquet", "cannot be read as parquet"
     ),
