@@ -33,6 +33,7 @@ from sfs_cli.arguments import (
     in_names,
     of_samples,
     plain,
+    without_addresses,
 )
 from sfs_cli.errors import (
     InputError,
@@ -602,6 +603,7 @@ def aggregate(rankings: object, *, verbose: bool = False, **options: object) -> 
         options["list_weights"] = [weights[name] for name in rankings]
     taken = options_of(AggregateConfig)
     config = AggregateConfig(paths, **as_declared(AggregateConfig, options, taken))
+    without_addresses(config)
     found = _run(given, aggregate_lists, config, verbose)
     return _table_of_ranking(_as_written(given, found.ranking))
 
@@ -650,6 +652,7 @@ def select(ranked: object, *, verbose: bool = False, **options: object) -> list[
         return [result.features[row] for row in rows.tolist()]
 
     config = SelectConfig(place, **as_declared(SelectConfig, options, options_of(SelectConfig)))
+    without_addresses(config)
     return given.as_written(_run(given, chosen, config, verbose))
 
 

@@ -166,7 +166,12 @@ def config_of(
         del named_values["rows"]  # which the table says
     made: Any = kind  # whose arguments are the options
     config: C = made(given.matrix, **as_declared(kind, named_values, taken, verb), **fixed)
-    for o in options_of(kind):
+    return without_addresses(config)
+
+
+def without_addresses(config: C) -> C:
+    """Return a configuration, whose paths are refused where they are addresses."""
+    for o in options_of(type(config)):
         moved(o, getattr(config, o.name), _no_address)
     return config
 
@@ -176,7 +181,7 @@ def _no_address(option: Option, text: str, _what: str) -> str:
     if not is_url(text):
         return text
     raise InputError(
-        f"{option.name} is an address, which commands read, and functions do not",
+        f"{option.of or option.name} is an address, which commands read, and functions do not",
         where=public(text),
         hint='give a copy of the file: fsspec.open_local("simplecache::ADDRESS") returns its path',
         option=option.name,
@@ -447,8 +452,10 @@ _ELSEWHERE = {
         ("method", 'it is of scanpy; give method, such as method="variance"'),
     ),
     "groupby": ("labels", "give the column of obs as labels"),
-    "use_raw": ("layer", 'give layer="raw.X"'),
+    "use_raw": ("layer", 'give layer="raw.X"; without it X is taken'),
     "n_neighbors": ("similarity", 'give similarity="knn,neighbors=NUMBER"'),
+    "n_pcs": ("similarity", 'give similarity="knn,components=NUMBER"'),
+    "metric": ("similarity", 'give similarity, such as similarity="knn-correlation"'),
     "use_rep": ("similarity", 'give similarity="obsm:KEY"'),
     "neighbors_key": ("similarity", 'give similarity="obsp:KEY_connectivities"'),
     "random_state": ("seed", "give seed"),

@@ -320,6 +320,7 @@ class CoreFields(MethodFields, GraphFields, WeightingFields, OutputFields, Resou
         "matrix in a file; obsm:KEY is knn on its --coordinates.",
         metavar="NAME, obsp:KEY, obsm:KEY or file:PATH",
         words=(*SIMILARITIES, "obsp:KEY", "obsm:KEY", "file:PATH"),
+        also={"connectivities": "obsp:connectivities", "x-pca": "obsm:X_pca"},  # of scanpy
         inside=("obsp:", "obsm:"),
         first=ASKED,
         default_text="obsp:connectivities or obsm:X_pca of an h5ad, else knn-correlation; above "

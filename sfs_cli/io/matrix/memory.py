@@ -111,7 +111,7 @@ def chosen_part(parts: list[str], options: ReadOptions, where: object = None) ->
         asked, name = f"layers/{options.layer}", f"layer {options.layer!r}"
     if asked not in parts:
         words = {"X": "X (without --layer)", "raw": f"--layer {RAW}"}
-        there = [words.get(part, f"--layer {part.removeprefix('layers/')}") for part in parts]
+        there = [words.get(part, f"--layer {part.removeprefix('layers/')!r}") for part in parts]
         hint = f"the file has {listed(there, 20) or 'no matrix'}"
         raise InputError(f"there is no {name}", where=where, hint=hint)
     return asked

@@ -316,9 +316,14 @@ def test_arguments_of_scanpy_are_taken_or_answered() -> None:
         ('give similarity="knn,neighbors=NUMBER"', {"n_neighbors": 15}),
         ('give similarity="obsm:KEY"', {"use_rep": "X_scVI"}),
         ('give similarity="obsp:KEY_connectivities"', {"neighbors_key": "scvi"}),
+        ('give similarity="knn,components=NUMBER"', {"n_pcs": 9}),
+        ('such as similarity="knn-correlation"', {"metric": "cosine"}),
+        ("did you mean obsp:connectivities?", {"similarity": "connectivities"}),
+        ("did you mean obsm:X_pca?", {"similarity": "X_pca"}),
         ("give seed", {"random_state": 1}),
         ("give threads", {"n_jobs": 2}),
-        (r"the file has X$", {"layer": "counts"}),  # of AnnData 0.13, X is also the layer None
+        # of AnnData 0.13, X is also the layer None
+        (r"the file has X \(without layer\)$", {"layer": "counts"}),
         ("there is none", {"copy": True, "inplace": False}),
     ):
         with pytest.raises(ValueError, match=error):
@@ -559,6 +564,9 @@ def test_addresses_are_refused_by_name() -> None:
         ("matrix", lambda: sfs.rank(url)),
         ("labels", lambda: sfs.rank(FRAME, labels=url)),
         ("source", lambda: sfs.rank(FRAME, source=[f"p=profile:{url}"])),
+        ("similarity", lambda: sfs.rank(FRAME, similarity=f"file:{url}")),
+        ("rankings", lambda: sfs.aggregate([url, url])),
+        ("result", lambda: sfs.select(url, top=3)),
     ):
         with pytest.raises(InputError, match=f"{name} is an address") as caught:
             call()

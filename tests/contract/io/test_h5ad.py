@@ -95,7 +95,7 @@ def test_missing_X_and_missing_raw_are_refused(tmp_path):
     assert "counts" in caught.value.hint
     with pytest.raises(InputError, match="no raw") as caught:
         read(path, layer="raw.X")
-    assert caught.value.hint == "the file has --layer counts"
+    assert caught.value.hint == "the file has --layer 'counts'"
     assert read(path, layer="counts")[1].sum() == 6
 
 
