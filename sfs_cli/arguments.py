@@ -31,7 +31,7 @@ from sfs_cli.io.objects import (
     with_whole,
 )
 from sfs_cli.options import RankConfig
-from sfs_cli.options.fields import Config, Option, options_of, stated
+from sfs_cli.options.fields import Config, Option, flag, options_of, stated
 from sfs_cli.options.grammar import NAME, expanded, hosts, parameter_called
 from sfs_cli.options.paths import READS, NamedPath, is_url, moved, public, refuse_pipes
 from sfs_cli.options.rank import OF_SAMPLES
@@ -180,8 +180,9 @@ def _no_address(option: Option, text: str, _what: str) -> str:
     """Return a path, and refuse an address: a copy of its file would have to outlive a result."""
     if not is_url(text):
         return text
+    called = option.name if option.argument else flag(option.of or option.name)
     raise InputError(
-        f"{option.of or option.name} is an address, which commands read, and functions do not",
+        f"{called} is an address, which commands read, and functions do not",
         where=public(text),
         hint='give a copy of the file: fsspec.open_local("simplecache::ADDRESS") returns its path',
         option=option.name,

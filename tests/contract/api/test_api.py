@@ -565,6 +565,7 @@ def test_addresses_are_refused_by_name() -> None:
         ("labels", lambda: sfs.rank(FRAME, labels=url)),
         ("source", lambda: sfs.rank(FRAME, source=[f"p=profile:{url}"])),
         ("similarity", lambda: sfs.rank(FRAME, similarity=f"file:{url}")),
+        ("lists", lambda: sfs.compare(FRAME, labels=[*"ab"] * (N // 2), lists={"l": url})),
         ("rankings", lambda: sfs.aggregate([url, url])),
         ("result", lambda: sfs.select(url, top=3)),
     ):
