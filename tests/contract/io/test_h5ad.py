@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import anndata as ad
 import h5py
 import numpy as np
@@ -11,6 +13,7 @@ from scipy import sparse
 
 from sfs_cli.errors import InputError
 from sfs_cli.io.matrix.anndata import open_h5ad, read_inside
+from sfs_cli.io.matrix.base import ReadOptions
 from tests.contract.io.reading import read_all
 from tests.running import run_here
 
@@ -84,6 +87,20 @@ def test_obsp_is_read_with_its_samples(path, adata):
     with pytest.raises(InputError, match="no graph 'umap'") as caught:
         read_inside(path, "obsp", "umap")
     assert "connectivities, dense" in caught.value.hint
+
+
+def test_long_pointers_of_a_file_make_no_long_indices(path):
+    edit(path, long_pointers)
+    with closing(open_h5ad(path, ReadOptions())) as reader:
+        values = [block.values for block in reader.blocks()]
+    assert {each.indices.dtype for each in values} == {np.dtype(np.int32)}
+    assert {each.indptr.dtype for each in values} == {np.dtype(np.int32)}
+
+
+def long_pointers(file):
+    pointers = file["X/indptr"][:].astype(np.int64)
+    del file["X/indptr"]
+    file["X/indptr"] = pointers
 
 
 def test_missing_X_and_missing_raw_are_refused(tmp_path):

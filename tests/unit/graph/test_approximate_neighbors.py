@@ -103,3 +103,12 @@ def test_an_approximate_search_is_among_the_components():
     assert common / exact.nnz > 0.97
     other = sample_graph(*request_of(X, **asked, threads=3))
     assert (other.similarity.matrix != graph.similarity.matrix).nnz == 0
+
+
+def test_which_of_samples_that_float32_cannot_tell_apart_are_the_last_is_measured() -> None:
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(300, 6)), 5, axis=0)
+    X += 1e-6 * rng.normal(size=X.shape)  # the 12 are two groups whole, and most of the third
+    np.testing.assert_array_equal(
+        approximate_neighbors(X, 12, seed=0, threads=1)[0], exact_neighbors(X, 12, threads=1)[0]
+    )
