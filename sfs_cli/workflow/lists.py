@@ -214,8 +214,10 @@ def record_of(path: Path) -> dict[str, Any]:
         return {}
     wrong = [part for part in _MAPPINGS if not isinstance(record.get(part, {}), dict)]
     inputs = record.get("inputs")
+    texts = ("role", "path", "sha256")
     if not isinstance(inputs, list) or not all(
-        isinstance(each, dict) and "role" in each for each in inputs
+        isinstance(each, dict) and all(isinstance(each.get(key), str) for key in texts)
+        for each in inputs
     ):
         wrong.append("inputs")
     if wrong:

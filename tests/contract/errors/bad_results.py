@@ -254,6 +254,14 @@ SELECTIONS = [
         "changed; inputs; run the command",
     ),
     bad(
+        "a record whose inputs have no digest",
+        lambda f: [
+            *("select", changed(f, inputs=[{"role": "matrix", "path": "m.csv"}]), "--top", "3")
+        ],
+        "run.json",
+        "changed; inputs; run the command",
+    ),
+    bad(
         "a record without the matrix",
         lambda f: [
             *("select", changed(f, config={"method": "variance"}), "--top", "3"),
