@@ -14,13 +14,13 @@ import h5py
 import numpy as np
 
 BLOCK = 20_000
+NEIGHBORS = 16
+"""Neighbours of a cell, half of them on each side."""
 REACH = 4
 """Neighbours are up to this many times further along the ring than they need be."""
 
 
-def make_cells(
-    path: Path, n: int, m: int, filled: float = 0.05, neighbors: int = 15, seed: int = 0
-) -> None:
+def make_cells(path: Path, n: int, m: int, filled: float = 0.05) -> None:
     """Write the file.
 
     Parameters
@@ -31,12 +31,8 @@ def make_cells(
         Cells and genes.
     filled : float
         Part of the values that is not zero.
-    neighbors : int
-        Neighbours of a cell; an odd one is rounded up, because edges go both ways.
-    seed : int
-        Of everything random.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     angle = rng.permutation(n)  # the place of each cell on the ring
     with h5py.File(path, "w") as file:
         file.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
@@ -45,7 +41,7 @@ def make_cells(
         for name in ("layers", "obsm", "obsp", "uns", "varm", "varp"):
             _kind(file.create_group(name), "dict", "0.1.0")
         _values(file, n, m, filled, angle, rng)
-        _graph(file, angle, -(-neighbors // 2), rng)
+        _graph(file, angle, rng)
 
 
 def _kind(item: Any, kind: str, version: str) -> None:
@@ -94,8 +90,8 @@ def _values(
     group["indptr"] = np.concatenate(indptr).cumsum()
 
 
-def _graph(file: h5py.File, angle: np.ndarray, half: int, rng: np.random.Generator) -> None:
-    n = len(angle)
+def _graph(file: h5py.File, angle: np.ndarray, rng: np.random.Generator) -> None:
+    n, half = len(angle), NEIGHBORS // 2
     shifts = np.sort(rng.choice(np.arange(1, REACH * half + 1), half, replace=False))
     weights = rng.uniform(0.2, 1, half).astype(np.float32)
     own = rng.uniform(0.5, 1, n).astype(np.float32)
