@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sfs_cli.display import shown
 from sfs_cli.errors import InputError
-from sfs_cli.io.files.sniff import recognize
+from sfs_cli.io.files.sniff import Kind, recognize
 from sfs_cli.io.files.text import split_member
 from sfs_cli.io.given import given, is_named
 from sfs_cli.io.knowledge.gene_sets import split_set_spec
@@ -119,8 +119,8 @@ def refuse_annotation(config: RankConfig) -> None:
         path = split_part(text)[0]
         if path == STANDARD_INPUT or is_there(path):
             continue
-        if Path(matrix).is_dir():
-            format_of(Path(matrix), recognize(matrix))  # a folder of files is refused first
+        if Path(matrix).is_dir() and (content := recognize(matrix)).kind is Kind.FOLDER:
+            format_of(Path(matrix), content)  # which refuses a folder of files first
         # who reads other columns knows of those beside labels, and of tables
         own = option in ("labels", "coordinates")
         own |= split_member(Path(matrix))[0].suffix in ANNOTATED and config.labels is None

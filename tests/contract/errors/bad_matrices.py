@@ -86,6 +86,12 @@ FILES = [
     refused("a folder", folder_of_things, "things", "folder"),
     refused("a folder of files", two_tables, "both", "both/*.csv if each has other samples"),
     refused("a folder beside a column", two_tables, "both", "folder", "--batch", "file"),
+    bad(
+        "a store beside labels that are no file",
+        lambda f: ["rank", str(built_store(f)), "--labels", "status"],
+        "status",
+        "no such file; obs:status",
+    ),
     refused(
         "a damaged page of Parquet", damaged_parquet_page, "m.parquet", "cannot be read as parquet"
     ),
