@@ -181,7 +181,7 @@ def outputs_of(record: Mapping[str, Any]) -> list[str]:
     """Return the names of the files of a result; none of a record that is not ours."""
     names = record.get("outputs")  # earlier versions had more to say of each
     known = names if is_ours(record) and isinstance(names, list | dict) else []
-    return [Path(name).name for name in known if isinstance(name, str)]
+    return [Path(name).name for name in known]
 
 
 def made_by(record: Mapping[str, Any]) -> str:

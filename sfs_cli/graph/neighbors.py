@@ -140,8 +140,9 @@ def search_memory(options: GraphOptions, n: int, m: int) -> GraphMemory:
 
 def search_bytes(n: int, width: int, k: int, limits: Limits = LIMITS) -> int:
     """Return the bytes that a search of k neighbors in `width` dimensions needs."""
-    copies = 8 + 4 * COPIES * (n > limits.approximate_above)
-    return n * (copies * width + NEIGHBOR_BYTES * (k + SPARE) + SAMPLE_BYTES)
+    approximate = n > limits.approximate_above
+    copies, found = 8 + 4 * COPIES * approximate, k + SPARE * approximate
+    return n * (copies * width + NEIGHBOR_BYTES * found + SAMPLE_BYTES)
 
 
 def _search(samples: Samples, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfs_cli import provenance
 from sfs_cli.display import shown
-from sfs_cli.errors import InputError, counted, listed
+from sfs_cli.errors import InputError, counted
 from sfs_cli.io.files.names import is_ranking
 from sfs_cli.io.files.table import TextTable
 from sfs_cli.io.given import given
@@ -36,9 +36,6 @@ from sfs_cli.options.aggregate import TableFields
 from sfs_cli.ranking.aggregate import midranks
 from sfs_cli.run.config import ReadFile
 from sfs_cli.run.identity import Identity, identity_of
-
-_MAPPINGS = ("result", "input", "graph", "knowledge", "pruning", "significance")
-"""Parts of a record that are read here and by those who ask for it."""
 
 
 @dataclass(frozen=True)
@@ -204,29 +201,9 @@ def matrix_of(path: Path) -> Identity:
 
 
 def record_of(path: Path) -> dict[str, Any]:
-    """Return the record beside a table that is one of its outputs; empty where there is none.
-
-    Raises InputError when parts of it that are read are not as they were written.
-    """
-    where = provenance.record_beside(path)
-    record = provenance.read_record(where) or {}
-    if path.name not in provenance.outputs_of(record):
-        return {}
-    wrong = [part for part in _MAPPINGS if not isinstance(record.get(part, {}), dict)]
-    inputs = record.get("inputs")
-    texts = ("role", "path", "sha256")
-    if not isinstance(inputs, list) or not all(
-        isinstance(each, dict) and all(isinstance(each.get(key), str) for key in texts)
-        for each in inputs
-    ):
-        wrong.append("inputs")
-    if wrong:
-        raise InputError(
-            f"the record was changed after it was written: {listed(wrong)}",
-            where=str(where),
-            hint="run the command that made it again, or give the table alone in another folder",
-        )
-    return record
+    """Return the record beside a table that is one of its outputs; empty where there is none."""
+    record = provenance.read_record(provenance.record_beside(path)) or {}
+    return record if path.name in provenance.outputs_of(record) else {}
 
 
 def list_names(sources: Sequence[Source]) -> list[str]:

@@ -174,15 +174,7 @@ def ranking_config(config: SelectConfig, result: Result) -> RankConfig:
             chosen["similarity"] = "knn"
         if config.matrix is not None:
             resources |= {"matrix": config.matrix, "files": ()}
-        known = {**chosen, **file.options, **resources}
-        if "matrix" not in known:
-            raise InputError(
-                "the record names no matrix",
-                where=file.path,
-                hint="give it with --matrix FILE",
-                option="matrix",
-            )
-        ranked = RankConfig(**known)
+        ranked = RankConfig(**{**chosen, **file.options, **resources})
         made = to_rank_again(config, ranked, result.record, str(result.path))
         takes = ("matrix", "labels")
         check_unchanged(made, result, config.given(*takes), takes)

@@ -34,13 +34,6 @@ def ranked(folder: Path, *options: str) -> str:
     return str(folder / "ranked")
 
 
-def changed(folder: Path, **parts: object) -> str:
-    """Rank a good matrix, and change parts of the record; return the folder of the result."""
-    record = Path(ranked(folder, "--method", "variance"), "run.json")
-    record.write_text(json.dumps(json.loads(record.read_text()) | parts))
-    return str(record.parent)
-
-
 def ranking(letter: str) -> str:
     """Return a list of five features as another program writes it."""
     return "gene\trank\n" + "".join(f"{letter}{i}\t{i}\n" for i in range(1, 6))
@@ -246,29 +239,6 @@ SELECTIONS = [
         words_of("select", "TESTED", "--stable", "0.6"),
         "frequency",
         "--stability",
-    ),
-    bad(
-        "a record without inputs",
-        lambda f: ["select", changed(f, inputs=None), "--top", "3"],
-        "run.json",
-        "changed; inputs; run the command",
-    ),
-    bad(
-        "a record whose inputs have no digest",
-        lambda f: [
-            *("select", changed(f, inputs=[{"role": "matrix", "path": "m.csv"}]), "--top", "3")
-        ],
-        "run.json",
-        "changed; inputs; run the command",
-    ),
-    bad(
-        "a record without the matrix",
-        lambda f: [
-            *("select", changed(f, config={"method": "variance"}), "--top", "3"),
-            *("--write-matrix", str(f / "cut.csv")),
-        ],
-        "run.json",
-        "names no matrix; --matrix FILE",
     ),
     bad("folds of a list", words_of("select", "LIST", "--cv"), "--cv", "run.json; list.tsv"),
     bad(
